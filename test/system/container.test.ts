@@ -98,17 +98,14 @@ async function theImage (docker: Docker): Promise<void> {
     )
     return { id, pid: (await inspect<{ State: { Pid: number } }>(id)).State.Pid, url: `http://127.0.0.1:${port}`, admin }
   }
-  /** Processes of a container as the machine sees them: `/proc/PID/status`, by its fields. */
+  /** Processes of a container as the machine sees them: `/proc/PID/status`, by its fields, without processes that have just ended. */
   const processes = async (id: string): Promise<Record<string, string>[]> => {
     const table = (await docker.run('top', id, '-eo', 'pid')).split('\n').slice(1)
-    return table.map(pid =>
-      Object.fromEntries(
-        readFileSync(`/proc/${pid.trim()}/status`, 'utf8')
-          .split('\n')
-          .map(line => line.split(':\t'))
-          .map(([name, value = '']) => [name as string, value.trim()])
-      )
-    )
+    return table.flatMap(pid => {
+      const status = statusOf(pid.trim())
+      const fields = status?.split('\n').map(line => line.split(':\t')).map(([name, value = '']) => [name as string, value.trim()])
+      return fields === undefined ? [] : [Object.fromEntries(fields)]
+    })
   }
 
   t.test('it is labelled, and contains only Node, its libraries and the gateway', async t => {
@@ -320,4 +317,13 @@ async function theImage (docker: Docker): Promise<void> {
     await docker.run('stop', '--time', '60', id)
     t.equal((await inspect<{ State: { ExitCode: number } }>(id)).State.ExitCode, 0)
   })
+}
+
+/** @returns `/proc/PID/status`; null when the process has ended */
+function statusOf (pid: string): string | null {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'utf8')
+  } catch {
+    return null
+  }
 }
