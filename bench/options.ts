@@ -33,7 +33,7 @@ const DEFAULTS = { full: { rounds: 5, seconds: 1 }, quick: { rounds: 2, seconds:
 
 export const HELP = `npm run bench -- [flags]
 
-Measures this gateway and other proxies, in about 45 minutes; --only=core alone takes about 19. Run nothing else on the machine at the same time.
+Measures this gateway and other proxies, in more than an hour; --only=core alone takes about 40 minutes. Run nothing else on the machine at the same time.
 
   --quick          2 rounds, fewer bodies and streams: about 8 minutes
   --only=CASE,...  these cases only. CASE:TEXT takes the works whose names contain TEXT: --only='bodies:1 MB of,latency'

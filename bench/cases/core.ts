@@ -28,7 +28,7 @@ const WARM = { first: { calls: 30_000, seconds: 20 }, later: { calls: 5_000, sec
 
 /**
  * Load before each measurement that does not count, in seconds. V8 discards optimized code while the other parties have their turns: after
- * 10 s without calls, the first second of calls takes 2.5 times as much CPU, and the third 1.1 times (29 November 2026).
+ * 10 s without calls, the first second of calls takes 2.5 to 3.2 times as much CPU, and the third 1.2 to 1.6 times (29 November 2026).
  */
 const SETTLE_SECONDS = 2
 

@@ -2,7 +2,7 @@
  * Sequences of frames and bytes that no client sends, on every listener and service. The process lives, other calls have their responses,
  * and no error surprises the gateway.
  */
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import t from 'tap'
 import type { Sequence } from '../helpers/h2-sequences.js'
@@ -43,7 +43,7 @@ async function playAll (
     ? null
     : await honest().then(() => gateway.metric('a2a_gateway_unexpected_errors_total')).catch((error: unknown) => error)
   // The ports of a process close before its exit is known here.
-  if (outcome !== 0) await Promise.race([exited, setTimeout(EXIT_MS)])
+  if (outcome !== 0) await Promise.race([exited, sleep(EXIT_MS)])
   if (life.isOver) {
     const where = `the process ended after ${played.map(({ name }) => name).join('; ')}`
     if (FAULT_OF_NODE === null) t.fail(`${where}\n${gateway.output().slice(-2_000)}`)
