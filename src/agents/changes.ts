@@ -1,7 +1,9 @@
 /** Describes the effect of a new configuration, for the operator who changed it. */
 import { digest } from '#config/digest.js'
-import type { AgentConfig, Config } from '#config/model/model.js'
-import type { GrpcListenerConfig, HostPort, ListenerTlsConfig, MeshListenerConfig } from '#config/model/listener-model.js'
+import type { AgentConfig, Config, ListenerTlsConfig } from '#config/model/model.js'
+import type { HostPort } from '#config/model/listener-model.js'
+import type { GrpcListenerConfig } from '#config/model/model.js'
+import type { MeshListenerConfig } from '#config/model/model.js'
 import { listenerName } from '#config/listeners/host-port.js'
 
 export interface Changes {

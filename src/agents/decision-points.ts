@@ -1,7 +1,6 @@
 /** The policy servers in force (`decisionPoints`). A reload keeps the servers that have not changed, with what they remember. */
 import { digest } from '#config/digest.js'
-import type { Config } from '#config/model/model.js'
-import type { DecisionPointConfig } from '#config/model/external-model.js'
+import type { Config, DecisionPointConfig } from '#config/model/model.js'
 import { readHeaders } from '#config/secrets.js'
 import type { Answer, Decided } from '#pipeline/external/answer.js'
 import { readAnswer } from '#pipeline/external/answer.js'

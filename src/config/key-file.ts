@@ -3,11 +3,11 @@ import { statSync } from 'node:fs'
 import { fileErrorText } from './describe.js'
 import { didYouMean, formatValue } from './diagnostics.js'
 import type { Path } from './diagnostics.js'
-import type { KeyEntry } from './model/identity-model.js'
 import { locate, readYaml } from './yaml/document.js'
 import type { YamlFile } from './yaml/document.js'
 import { readBounded } from './yaml/read-bounded.js'
 import { items } from './yaml/values.js'
+import type { KeyEntry } from './schema/identity-schema.js'
 import { isObject } from '#wire/json/object.js'
 
 const MAX_BYTES = 4 * 1024 * 1024

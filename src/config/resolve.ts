@@ -1,74 +1,29 @@
 import { resolve as resolvePath } from 'node:path'
 import { digest } from './digest.js'
 import { parseHostPort } from './listeners/host-port.js'
-import type { AgentGrpcFile, GrpcListenerFile, ListenerTlsFile } from './listeners/resolve-grpc.js'
 import { agentGrpc, grpcListener, sharedHosts } from './listeners/resolve-grpc.js'
-import type { MeshListenerFile } from './listeners/resolve-mesh.js'
 import { meshListener } from './listeners/resolve-mesh.js'
 import { reservedPaths } from './checks/reserved-paths.js'
 import type { LayeredPolicy, PolicyLayers } from './layers.js'
 import { listItem, requiredBy } from './layers.js'
 import { convert } from './marks.js'
-import type { CredentialsFile } from './credentials/resolve-credentials.js'
 import { resolveCredentials } from './credentials/resolve-credentials.js'
-import type {
-  AgentConfig, AgentOrigin, CardConfig, CatalogConfig, Config, PolicyConfig, ResolvedPolicy, ServerConfig, UpstreamConfig
-} from './model/model.js'
-import type { AccessConfig } from './model/access-model.js'
-import { resolveAccess } from './model/access-model.js'
+import type { AgentConfig, AgentOrigin, CatalogConfig, Config, PolicyConfig, ResolvedPolicy } from './model/model.js'
+import type { AccessConfig, AccessKeys } from './schema/access-schema.js'
 import { LOCK_FILE } from './model/card-model.js'
-import type { DecisionPointConfig } from './model/external-model.js'
-import type { IdentityConfig, JwtConfig, SourceConfig } from './model/identity-model.js'
-import type { RateConfig } from './model/rates-model.js'
+import type { DecisionPointConfig } from './schema/external-schema.js'
+import type { IdentityConfig, IdentityKeys, JwtConfig, SourceConfig } from './schema/identity-schema.js'
 import { rateOf } from './model/rates-model.js'
 import { duration } from './model/units.js'
-import type { AgentSourceConfig } from './model/source-model.js'
+import type { AgentSourceConfig } from './schema/source-schema.js'
+import type { AgentKeys, ConfigKeys } from './schema/schema.js'
 import { DEFAULT_POLICIES } from './schema/schema.js'
 import { parseUrl } from '#wire/url.js'
-import type { HostPort, ListenerTlsConfig } from './model/listener-model.js'
-
-/** Keys whose values have another form in the file, and those that the file does not have. */
-type OtherInFile =
-  'server' | 'agents' | 'agentSources' | 'rates' | 'identity' | 'extensions' | 'policyDirectory' | 'bundles' | 'hash'
-
-/** The file's value after validation has filled in the defaults, with the marks of the schema applied (marks.ts). */
-interface ConfigFile extends Omit<Config, OtherInFile> {
-  readonly server: Omit<ServerConfig, 'listen' | 'admin' | 'metrics' | 'tls' | 'grpc' | 'mesh' | 'catalog'> & {
-    readonly catalog: Omit<CatalogConfig, 'publisher'> & { readonly publish: boolean, readonly publisher: CatalogConfig['publisher'] | null }
-    readonly listen: string | null
-    readonly admin: string
-    readonly metrics: string | null
-    readonly tls: ListenerTlsFile
-    readonly grpc: GrpcListenerFile
-    readonly mesh: MeshListenerFile
-  }
-  readonly agents: readonly AgentFile[]
-  readonly agentSources: readonly (Omit<AgentSourceConfig, 'catalog'> & { readonly catalog: string | null })[]
-  readonly rates: readonly (Omit<RateConfig, 'rate' | 'burst'> & { readonly rate: string, readonly burst: number | null })[]
-  readonly identity: IdentityFile | null
-  readonly accessDefaults: Partial<AccessConfig>
-}
+import type { HostPort } from './model/listener-model.js'
+import type { ListenerTlsConfig, ListenerTlsKeys } from './listeners/tls-schema.js'
 
 /** The URLs of the file are valid. */
 const urlOf = (text: string): URL => parseUrl(text) as URL
-
-interface IdentityFile extends Omit<IdentityConfig, 'sources'> {
-  readonly sources: Readonly<Record<string, Omit<SourceConfig, 'jwt'> & { readonly jwt?: JwtFile }>>
-}
-
-type JwtFile = Omit<JwtConfig, 'keys'> & { readonly keys: 'discover' | JwtConfig['keys'] }
-
-/** The same for an agent. */
-type OtherInAgentFile =
-  'origin' | 'access' | 'upstream' | 'grpc' | 'card' | 'extensions' | 'policies' | 'dependencies' | 'leftOut' | 'reservedPaths'
-
-interface AgentFile extends Omit<AgentConfig, OtherInAgentFile> {
-  readonly access: Partial<AccessConfig>
-  readonly extensions: readonly unknown[]
-  readonly upstream: Omit<UpstreamConfig, 'credentials'> & { readonly credentials: CredentialsFile }
-  readonly grpc: AgentGrpcFile
-  readonly card: Omit<CardConfig, 'lock'>
-}
 
 /**
  * Turns a valid configuration file into the model that the gateway uses. The result is frozen.
@@ -84,7 +39,7 @@ export function resolveConfig (
   layers: PolicyLayers,
   { bundles, origins, policyDirectory }: Pick<Config, 'bundles' | 'policyDirectory'> & { readonly origins: ReadonlyMap<string, AgentOrigin> }
 ): Config {
-  const file = convert(value, baseDir) as ConfigFile
+  const file = convert(value, baseDir) as ConfigKeys
   const reserved = reservedPaths(file.agents.map(({ upstream, card }) => ({ url: urlOf(upstream.url), allowed: card.interfaces })))
   const shared = sharedHosts(file.agents)
   const config: Omit<Config, 'hash'> = {
@@ -131,7 +86,7 @@ export function resolveConfig (
   return freeze({ ...config, hash: digest(config).slice(0, 12) })
 }
 
-function catalogOf ({ publish, publisher, documentationUrl }: ConfigFile['server']['catalog']): CatalogConfig | null {
+function catalogOf ({ publish, publisher, documentationUrl }: ConfigKeys['server']['catalog']): CatalogConfig | null {
   return publish && publisher !== null ? { publisher, documentationUrl } : null
 }
 
@@ -141,14 +96,14 @@ function catalogPlace (place: string | null, baseDir: string): AgentSourceConfig
   return /^https?:\/\//i.test(place) ? { url: place, file: null } : { url: null, file: resolvePath(baseDir, place) }
 }
 
-function listenerTls ({ cert, key, clientCa, clientCertificate }: ListenerTlsFile): ListenerTlsConfig | null {
+function listenerTls ({ cert, key, clientCa, clientCertificate }: ListenerTlsKeys): ListenerTlsConfig | null {
   return cert === null || key === null ? null : { cert, key, clientCa, clientCertificate }
 }
 
 /** Names of headers become lower case. */
-function identityOf (identity: IdentityFile | null): IdentityConfig | null {
+function identityOf (identity: IdentityKeys | null): IdentityConfig | null {
   if (identity === null) return null
-  const sourceOf = ({ apiKey, basic, jwt, envoyJwt, certificate }: IdentityFile['sources'][string]): SourceConfig => {
+  const sourceOf = ({ apiKey, basic, jwt, envoyJwt, certificate }: IdentityKeys['sources'][string]): SourceConfig => {
     if (jwt !== undefined) return { jwt: jwtOf(jwt) }
     if (envoyJwt !== undefined) return { envoyJwt: { ...envoyJwt, header: envoyJwt.header?.toLowerCase() ?? null } }
     if (certificate !== undefined) return { certificate }
@@ -162,7 +117,7 @@ function identityOf (identity: IdentityFile | null): IdentityConfig | null {
 /** Time for which discovered keys stay in use while the issuer cannot be reached, as the default of `maxStale`. */
 const MAX_STALE = duration('24h')
 
-function jwtOf (jwt: JwtFile): JwtConfig {
+function jwtOf (jwt: NonNullable<IdentityKeys['sources'][string]['jwt']>): JwtConfig {
   return {
     ...jwt,
     keys: jwt.keys === 'discover' ? { url: null, file: null, maxStale: MAX_STALE } : jwt.keys,
@@ -176,7 +131,7 @@ function decisionPointOf (point: DecisionPointConfig): DecisionPointConfig {
 }
 
 function resolveAgent (
-  agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]
+  agent: AgentKeys, baseDir: string, layers: PolicyLayers, reserved: readonly string[]
 ): Omit<AgentConfig, 'access' | 'grpc' | 'origin'> {
   const { upstream, card } = agent
   const listed = agent.extensions.map((entry) => listItem(entry)).filter((item) => item !== null)
@@ -205,6 +160,14 @@ function resolved (policy: LayeredPolicy, baseDir: string): ResolvedPolicy {
     layers: policy.parts.map(({ layer }) => layer),
     from: Object.fromEntries(policy.from)
   }
+}
+
+/** Access of an agent without `access`. */
+const OPEN_ACCESS: AccessConfig = { require: null, audience: null, mode: 'enforce', allow: null, deny: [], tasks: null, delegation: null }
+
+/** Merges both as in the file. A key of the agent replaces the same key of the defaults, as a whole; so does `require: null`. */
+export function resolveAccess (defaults: AccessKeys, own: AccessKeys): AccessConfig {
+  return { ...OPEN_ACCESS, ...defaults, ...own }
 }
 
 /**

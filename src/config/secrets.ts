@@ -4,13 +4,14 @@
  */
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
-import type { AgentConfig, CardConfig, InjectionConfig, SecretConfig } from './model/model.js'
+import type { AgentConfig, CardConfig, InjectionConfig } from './model/model.js'
+import type { SecretConfig } from './schema/schema-builder.js'
 import { readBounded } from './yaml/read-bounded.js'
 import type { Environment } from './yaml/substitute.js'
 import { parseStrict } from '#wire/json/json.js'
 import { OperatorError } from '#operator-errors.js'
 import { fileErrorText } from './describe.js'
-import type { SecretHeaderConfig, SecretHeaders } from './model/credentials-model.js'
+import type { SecretHeaderConfig, SecretHeaders } from './schema/secret-headers-schema.js'
 
 const MAX_SECRET_BYTES = 64 * 1024
 

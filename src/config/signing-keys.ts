@@ -1,5 +1,5 @@
 /** The key files of `card.sign` and `upstream.credentials.identity`. */
-import type { SigningKeyConfig } from './model/signing-key-model.js'
+import type { SigningKeyConfig } from './schema/signing-key-schema.js'
 
 /** Returns the absolute paths of the files. */
 export function signingKeyFiles ({ key, publish }: SigningKeyConfig): string[] {

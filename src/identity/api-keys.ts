@@ -1,6 +1,6 @@
 /** API keys and Basic credentials: the gateway knows digests of keys, never keys. */
 import { hash } from 'node:crypto'
-import type { KeyEntry } from '#config/model/identity-model.js'
+import type { KeyEntry } from '#config/model/model.js'
 import type { Carrier, Circumstances, Source, CredentialResult } from './authentication.js'
 import type { Principal, SourceKind } from './principal.js'
 

@@ -5,7 +5,7 @@
  */
 import { createPublicKey, verify } from 'node:crypto'
 import type { JsonWebKey, KeyObject } from 'node:crypto'
-import type { PresenterConfig } from '#config/model/delegation-model.js'
+import type { PresenterConfig } from '#config/model/model.js'
 import { parseStrict } from '#wire/json/json.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { isObject } from '#wire/json/object.js'

@@ -3,7 +3,7 @@
  * gateway, where no client can write. Signature and key are Envoy's matter. Everything else is verified here too, because a route of Envoy
  * may accept tokens of several issuers and for several audiences.
  */
-import type { EnvoyJwtConfig } from '#config/model/identity-model.js'
+import type { EnvoyJwtConfig } from '#config/model/model.js'
 import { readObject } from '#wire/envoy/metadata.js'
 import { isFor } from './audience.js'
 import type { Carrier, Circumstances, Source, CredentialResult } from './authentication.js'

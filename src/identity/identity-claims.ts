@@ -1,5 +1,5 @@
 /** The claims of the identity header: what the agent gets to know of the caller. */
-import type { IdentityClaim } from '#config/model/credentials-model.js'
+import type { IdentityClaim } from '#config/model/model.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { hasToken } from './principal.js'
 import type { Principal } from './principal.js'

@@ -5,7 +5,7 @@
  */
 import type * as Jose from 'jose'
 import type { CryptoKey } from 'jose'
-import type { JwtConfig } from '#config/model/identity-model.js'
+import type { JwtConfig } from '#config/model/model.js'
 import { isFor } from './audience.js'
 import type { Carrier, Circumstances, Source, CredentialResult } from './authentication.js'
 import type { VerificationKey } from './jwk-set.js'

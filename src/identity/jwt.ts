@@ -1,5 +1,5 @@
 /** Reads a JSON Web Token (RFC 7519) and validates all that needs no key. Nothing that it returns is proven before the signature is. */
-import type { JwtConfig, TokenConfig } from '#config/model/identity-model.js'
+import type { JwtConfig, TokenConfig } from '#config/model/model.js'
 import { parseStrict } from '#wire/json/json.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { isObject } from '#wire/json/object.js'

@@ -1,7 +1,7 @@
 /** The sources of the configuration as security schemes: those that the gateway offers to clients, and those of an agent that it covers. */
 import type { OfferedScheme, OfferedSecurity } from '#a2a/card/offered-security.js'
 import type { SecurityScheme } from '#a2a/card/security.js'
-import type { IdentityConfig, SourceConfig } from '#config/model/identity-model.js'
+import type { IdentityConfig, SourceConfig } from '#config/model/model.js'
 import { hasToken } from './principal.js'
 import type { SourceKind } from './principal.js'
 

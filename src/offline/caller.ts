@@ -1,6 +1,5 @@
 /** The caller of a recorded or composed request, as `explain --caller` and policy tests give it. No key and no clock is needed. */
-import type { CallerConfig } from '#config/model/identity-model.js'
-import type { Config } from '#config/model/model.js'
+import type { CallerConfig, Config } from '#config/model/model.js'
 import { mapping } from '#config/schema/schema-builder.js'
 import type { Schema } from '#config/schema/schema-builder.js'
 import type { Chain } from '#identity/chain.js'

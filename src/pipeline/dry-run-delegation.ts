@@ -1,6 +1,5 @@
 /** The decision about the chain of callers (`access.delegation`) in a dry run. The chain is given, and no signature is verified. */
-import type { DelegationConfig } from '#config/model/delegation-model.js'
-import type { AgentConfig } from '#config/model/model.js'
+import type { AgentConfig, DelegationConfig } from '#config/model/model.js'
 import type { Chain } from '#identity/chain.js'
 import type { Principal } from '#identity/principal.js'
 import { compileCaller } from '#policy/access/caller.js'

@@ -1,13 +1,13 @@
 /** Describes the gateway itself, for `/agents` and the log. */
 import { hostPortText, isEveryInterface } from '#config/listeners/host-port.js'
-import type { Config } from '#config/model/model.js'
+import type { Config, ListenerTlsConfig } from '#config/model/model.js'
 import { packageVersion } from '#config/paths.js'
 import type { Log } from '#telemetry/log.js'
 import type { EngineReport } from '#wire/json/engine-faults.js'
 import { testEngine } from '#wire/json/engine-faults.js'
 import type { Diagnostic } from '#config/diagnostics.js'
 import type { ReloadReport } from '#agents/changes.js'
-import type { HostPort, ListenerTlsConfig } from '#config/model/listener-model.js'
+import type { HostPort } from '#config/model/listener-model.js'
 
 export interface Gateway {
   /** URL of the main listener, without trailing slash; '' without one. */

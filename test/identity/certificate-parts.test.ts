@@ -1,7 +1,7 @@
 /** The parts of an authentication by certificate: names, SPIFFE IDs, the headers of proxies, and how certificates and tokens combine. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { CertificateConfig } from '#config/model/identity-model.js'
+import type { CertificateConfig } from '#config/model/model.js'
 import { ApiKeys, keyDigest } from '#identity/api-keys.js'
 import type { Authentication } from '#identity/authentication.js'
 import { Authenticator } from '#identity/authenticator.js'

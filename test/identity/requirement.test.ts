@@ -1,7 +1,7 @@
 /** Requirements of agents: sources that fit, and the alternatives of cards. */
 import t from 'tap'
 import { readSecurity } from '#a2a/card/security.js'
-import type { IdentityConfig, JwtConfig } from '#config/model/identity-model.js'
+import type { IdentityConfig, JwtConfig } from '#config/model/model.js'
 import { fitOf, requirementOf, requirementOfCards, uncoveredSchemes } from '#identity/requirement.js'
 import type { CallerSource } from '#identity/schemes.js'
 import { callerSources, covers, offeredFor } from '#identity/schemes.js'

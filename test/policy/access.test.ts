@@ -1,8 +1,8 @@
 /** The access lists alone: targets against entries, conditions that cannot be decided, scopes, and the cost of long lists. */
 import t from 'tap'
 import { readCall } from '#a2a/message/call.js'
-import type { AccessConfig, AccessEntry } from '#config/model/access-model.js'
-import { resolveAccess } from '#config/model/access-model.js'
+import type { AccessEntry, AccessKeys } from '#config/model/model.js'
+import { resolveAccess } from '#config/resolve.js'
 import type { Principal } from '#identity/principal.js'
 import type { AccessMatcher, AccessRequest, AccessDecision } from '#policy/access/access.js'
 import { Access, compileAccess } from '#policy/access/access.js'
@@ -40,7 +40,7 @@ const TARGETS: Readonly<Record<string, Target>> = {
 }
 
 const never = (): never => { throw new Error('no match in these lists') }
-const lists = (config: Partial<AccessConfig>, matcher: AccessMatcher = never): Access => new Access(resolveAccess({}, config), matcher)
+const lists = (config: AccessKeys, matcher: AccessMatcher = never): Access => new Access(resolveAccess({}, config), matcher)
 const asked = (target: Target, caller: Principal | null = ADA, more: Partial<AccessRequest> = {}): AccessRequest => ({
   caller,
   target,

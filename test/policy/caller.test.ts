@@ -1,6 +1,6 @@
 /** Conditions on the caller: every key alone, all keys together, and a request without a caller. */
 import t from 'tap'
-import type { CallerConfig } from '#config/model/identity-model.js'
+import type { CallerConfig } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
 import { compileCaller } from '#policy/access/caller.js'
 

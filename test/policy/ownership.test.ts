@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { TaskOwnershipConfig } from '#config/model/access-model.js'
+import type { TaskOwnershipConfig } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
 import type { CompiledOwnership } from '#policy/access/ownership.js'
 import { compileOwnership, outcomeOf, taskCallerOf } from '#policy/access/ownership.js'

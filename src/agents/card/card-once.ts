@@ -1,7 +1,7 @@
 /** Loads the cards of one agent once, for commands that inspect an agent without forwarding to it. */
 import { BACKGROUND, guarded } from '#guard.js'
 import { PathScope } from '#a2a/card/path-scope.js'
-import type { AgentConfig } from '#config/model/model.js'
+import type { AgentConfig, SecretHeaders } from '#config/model/model.js'
 import type { Headers } from '#config/secrets.js'
 import { readHeaders } from '#config/secrets.js'
 import type { Environment } from '#config/yaml/substitute.js'
@@ -10,7 +10,6 @@ import { loadCards } from './card-load.js'
 import type { LoadedCards } from '#a2a/card/loaded-cards.js'
 import { AgentPools } from '#upstream/pool.js'
 import type { TlsFiles } from '#upstream/tls.js'
-import type { SecretHeaders } from '#config/model/credentials-model.js'
 
 export type CardsOnce =
   | { readonly ok: true, readonly cards: LoadedCards }

@@ -3,7 +3,7 @@ import type { CardSignature, CardSignatures, LoadedCards } from '#a2a/card/loade
 import { coveredCards, isVerified } from '#a2a/card/signing/verified.js'
 import { uncoveredKeys } from '#a2a/card/signing/canonical.js'
 import { quoted } from '#a2a/fields.js'
-import type { CardVerifyConfig } from '#config/model/card-model.js'
+import type { CardVerifyConfig } from '#config/model/model.js'
 import { verifyCard } from '#identity/card-signature.js'
 import type { VerificationKey } from '#identity/jwk-set.js'
 import type { Log } from '#telemetry/log.js'

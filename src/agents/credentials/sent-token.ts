@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { digest } from '#config/digest.js'
 import type { SentSecrets } from '#config/credentials/credential-secrets.js'
-import type { ExchangeConfig, TokenRequestConfig } from '#config/model/credentials-model.js'
+import type { ExchangeConfig, TokenRequestConfig } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
 import type { TokenConnections, TokenRequest, TokenResponse } from './token-endpoint.js'
 import type { Obtained } from './token-source.js'

@@ -1,6 +1,6 @@
 /** The keys that may sign the catalog or the cards of a source. */
 import { readFileSync } from 'node:fs'
-import type { SourceKeysConfig } from '#config/model/source-model.js'
+import type { SourceKeysConfig } from '#config/model/model.js'
 import type { VerificationKey } from '#identity/jwk-set.js'
 import { readJwkSet } from '#identity/jwk-set.js'
 import type { Connections } from '#upstream/bounded-request.js'

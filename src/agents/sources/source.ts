@@ -1,6 +1,6 @@
 /** One source of agents while the gateway runs: reads it again and again, and keeps its last good state. */
 import type { DiscoveredAgent } from '#config/discovered.js'
-import type { AgentSourceConfig } from '#config/model/source-model.js'
+import type { AgentSourceConfig } from '#config/model/model.js'
 import type { VerificationKey } from '#identity/jwk-set.js'
 import type { Connections } from '#upstream/bounded-request.js'
 import { serviceConnections } from '#upstream/bounded-request.js'

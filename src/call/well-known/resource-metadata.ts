@@ -2,7 +2,7 @@
  * The metadata of an agent as a protected resource (RFC 9728): which issuers its access tokens come from, and their scopes. Lies outside of
  * the paths of agents, and needs no caller.
  */
-import type { AccessConfig } from '#config/model/access-model.js'
+import type { AccessConfig } from '#config/model/model.js'
 import { hostName } from '#pipeline/agents.js'
 import type { Agent } from '#agents/agent.js'
 import type { Snapshot } from '#agents/snapshot.js'

@@ -1,25 +1,10 @@
 /** Turns the valid key `upstream.credentials` into the model. */
 import type {
-  ExchangeConfig, IdentityHeaderConfig, SentCredentialConfig, TokenRequestConfig, UpstreamCredentialsConfig
-} from '../model/credentials-model.js'
-
-type For = SentCredentialConfig['for']
-
-/** The value after validation has filled in the defaults, with the marks of the schema applied. */
-export interface CredentialsFile extends Omit<UpstreamCredentialsConfig, 'send' | 'identity'> {
-  readonly send: readonly SentFile[]
-  readonly identity: IdentityHeaderConfig | null
-}
-
-interface SentFile extends Omit<SentCredentialConfig, 'header' | 'prefix' | 'clientCredentials' | 'exchange'> {
-  readonly header: string | null
-  readonly prefix: string | null
-  readonly clientCredentials: (TokenRequestConfig & { readonly for: For }) | null
-  readonly exchange: (ExchangeConfig & { readonly for: For }) | null
-}
+  CredentialsKeys, SentCredentialConfig, SentKeys, TokenRequestConfig, UpstreamCredentialsConfig
+} from '../schema/credentials-schema.js'
 
 /** Names of headers become lower case, and `for` moves from the kind of the credential to its entry. */
-export function resolveCredentials ({ client, send, identity }: CredentialsFile): UpstreamCredentialsConfig {
+export function resolveCredentials ({ client, send, identity }: CredentialsKeys): UpstreamCredentialsConfig {
   return {
     client,
     send: send.map(sentOf),
@@ -27,7 +12,7 @@ export function resolveCredentials ({ client, send, identity }: CredentialsFile)
   }
 }
 
-function sentOf (entry: SentFile): SentCredentialConfig {
+function sentOf (entry: SentKeys): SentCredentialConfig {
   const { header, fromSecret, prefix, clientCredentials, exchange } = entry
   return {
     for: entry.for ?? clientCredentials?.for ?? exchange?.for ?? null,

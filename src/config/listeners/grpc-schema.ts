@@ -1,6 +1,9 @@
 /** `server.grpc` and `agents[].grpc`. */
+import type { GrpcUpstreamConfig, HostPort } from '../model/listener-model.js'
+import type { ListenerTlsConfig } from './tls-schema.js'
 import { listenerTls } from './tls-schema.js'
-import { count, flag, list, nullable, section } from '../schema/schema-builder.js'
+import type { TypeOf } from '../schema/schema-builder.js'
+import { count, flag, list, nullable, section, string } from '../schema/schema-builder.js'
 
 export const grpcListener = section('Where clients call the agents by gRPC. Changes need a restart.', {
   listen: nullable(
@@ -37,7 +40,37 @@ export const agentGrpc = section('How clients call the agent by gRPC, if its car
   ),
   passthrough: list(
     'Full names of services whose calls the gateway forwards without inspection. A service of A2A is not allowed.',
-    { type: 'string', 'x-format': 'grpc-service', examples: ['grpc.health.v1.Health'] },
+    { ...string('grpc-service'), examples: ['grpc.health.v1.Health'] },
     []
   )
 })
+
+/** `server.grpc`, as in the file. */
+export type GrpcListenerKeys = TypeOf<typeof grpcListener>
+
+/** `agents[].grpc`, as in the file. */
+export type AgentGrpcKeys = TypeOf<typeof agentGrpc>
+
+/** Settings of all gRPC listeners: the shared listener, and those of agents with a port of their own. */
+export interface GrpcListenerConfig {
+  /** Address of the shared listener. Null: only agents with `AgentGrpcConfig.listen` are served. */
+  readonly listen: HostPort | null
+  /** TLS of all gRPC listeners. Null: clear-text HTTP/2 with prior knowledge (h2c). */
+  readonly tls: ListenerTlsConfig | null
+  /** Largest number of calls at once on one connection, `SETTINGS_MAX_CONCURRENT_STREAMS` of RFC 9113 §6.5.2. */
+  readonly maxConcurrentStreams: number
+}
+
+/** Settings of gRPC for one agent. */
+export interface AgentGrpcConfig {
+  /** Address of a listener for this agent. Agents may share one if their `host` differs. Null: the shared listener. */
+  readonly listen: HostPort | null
+  /** `host:port` of the agent for clients, in the form of served cards. Null only with `card.signature: verbatim`. */
+  readonly publicAddress: string | null
+  /** The agent's gRPC server. Null: the host of `upstream.url` and the port of the interface in the card. */
+  readonly upstream: GrpcUpstreamConfig | null
+  /** True where other agents have the host of `upstream.url`: a port in the card could be theirs, and is not used. Absent: false. */
+  readonly sharedHost?: boolean
+  /** Full names of services whose calls are forwarded without inspection, such as `grpc.health.v1.Health`. */
+  readonly passthrough: readonly string[]
+}

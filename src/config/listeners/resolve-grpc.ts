@@ -1,39 +1,27 @@
 /** `server.grpc` and `agents[].grpc` of a valid file as the gateway uses them. */
-import type { AgentGrpcConfig, GrpcListenerConfig, HostPort, ListenerTlsConfig } from '../model/listener-model.js'
+import type { HostPort } from '../model/listener-model.js'
+import type { AgentGrpcConfig, GrpcListenerConfig } from './grpc-schema.js'
+import type { ListenerTlsConfig } from './tls-schema.js'
+import type { AgentGrpcKeys, GrpcListenerKeys } from './grpc-schema.js'
 import type { Config } from '../model/model.js'
 import { parseGrpcUpstream } from './grpc-formats.js'
 import { hostPortText, isEveryInterface, parseHostPort } from './host-port.js'
-
-export interface GrpcListenerFile extends Omit<GrpcListenerConfig, 'listen' | 'tls'> {
-  readonly listen: string | null
-  readonly publicAddress: string | null
-  readonly tls: ListenerTlsFile
-}
-
-/** TLS of a listener as the file gives it. */
-export type ListenerTlsFile = { readonly [K in keyof ListenerTlsConfig]: K extends 'clientCertificate' ? ListenerTlsConfig[K] : string | null }
-
-export interface AgentGrpcFile extends Omit<AgentGrpcConfig, 'listen' | 'upstream' | 'sharedHost'> {
-  readonly enabled: boolean
-  readonly listen: string | null
-  readonly upstream: string | null
-}
 
 /**
  * @param agents whether agents have listeners of their own
  * @returns null when there is no listener for gRPC
  */
 export function grpcListener (
-  { listen, maxConcurrentStreams }: GrpcListenerFile,
+  { listen, maxConcurrentStreams }: GrpcListenerKeys,
   tls: ListenerTlsConfig | null,
-  agents: readonly { readonly grpc: AgentGrpcFile }[]
+  agents: readonly { readonly grpc: AgentGrpcKeys }[]
 ): GrpcListenerConfig | null {
   if (listen === null && !agents.some(({ grpc }) => grpc.enabled && grpc.listen !== null)) return null
   return { listen: addressOf(listen), tls, maxConcurrentStreams }
 }
 
 interface AgentFile {
-  readonly grpc: AgentGrpcFile
+  readonly grpc: AgentGrpcKeys
   readonly host: string | null
   readonly upstream: { readonly url: string }
 }
@@ -43,7 +31,7 @@ interface AgentFile {
  * @param mesh whether a mesh carries calls
  * @returns null for an agent that nothing serves by gRPC
  */
-export function agentGrpc (agent: AgentFile, server: GrpcListenerFile, shared: ReadonlySet<string>, mesh: boolean): AgentGrpcConfig | null {
+export function agentGrpc (agent: AgentFile, server: GrpcListenerKeys, shared: ReadonlySet<string>, mesh: boolean): AgentGrpcConfig | null {
   const { enabled, listen, upstream, passthrough } = agent.grpc
   if (!enabled || (listen === null && server.listen === null && !mesh)) return null
   return {
@@ -74,7 +62,7 @@ export function publicGrpcAddress (own: string | null, host: string | null, list
  * Returns `server.grpc.publicAddress`, or the address of the listener if clients can use that address: one host, one port.
  * @returns null for neither
  */
-export function sharedGrpcAddress ({ publicAddress, listen }: Pick<GrpcListenerFile, 'publicAddress' | 'listen'>): string | null {
+export function sharedGrpcAddress ({ publicAddress, listen }: Pick<GrpcListenerKeys, 'publicAddress' | 'listen'>): string | null {
   const address = addressOf(listen)
   return publicAddress ?? (isConcrete(address) ? hostPortText(address) : null)
 }

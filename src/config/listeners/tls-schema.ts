@@ -1,10 +1,10 @@
-/** TLS of a listener for clients: `server.tls` and `server.grpc.tls`. */
-import type { Schema } from '../schema/schema-builder.js'
+/** TLS of listeners, and of connections that the gateway opens. */
+import type { TypeOf } from '../schema/schema-builder.js'
 import { choice, nullable, section } from '../schema/schema-builder.js'
 
 /** @param plain the protocol without a certificate */
-export function listenerTls (description: string, plain: string): Schema {
-  return section(description, {
+export const listenerTls = (description: string, plain: string) =>
+  section(description, {
     cert: nullable(`PEM file of the certificate, followed by its issuers; needs \`key\`. \`null\`: ${plain}.`, 'file'),
     key: nullable("PEM file of the certificate's private key; needs `cert`.", 'file'),
     clientCa: nullable('PEM file of the authorities that issue client certificates; needs `clientCertificate`.', 'file'),
@@ -14,4 +14,21 @@ export function listenerTls (description: string, plain: string): Schema {
       'none'
     )
   })
-}
+
+/** @param peer the server: agent, server */
+export const clientTls = (peer: string) =>
+  section(`TLS towards an https ${peer}. The ${peer}'s certificate is always verified. Paths are relative to the configuration file.`, {
+    ca: nullable("PEM file of certificate authorities to trust instead of the system's.", 'file'),
+    cert: nullable('PEM file of the client certificate; needs `key`.', 'file'),
+    key: nullable("PEM file of the client certificate's key; needs `cert`.", 'file'),
+    serverName: nullable(`Expected name in the ${peer}'s certificate. \`null\`: the host of the URL.`, 'host')
+  })
+
+/** TLS of connections that the gateway opens. Paths are absolute. */
+export type ClientTlsConfig = TypeOf<ReturnType<typeof clientTls>>
+
+/** TLS of a listener, as in the file. Files are PEM. */
+export type ListenerTlsKeys = TypeOf<ReturnType<typeof listenerTls>>
+
+/** TLS of a listener. `clientCa` is not null unless `clientCertificate` is `none`. */
+export type ListenerTlsConfig = ListenerTlsKeys & { readonly cert: string, readonly key: string }

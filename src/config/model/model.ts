@@ -3,28 +3,39 @@
  * `schema.ts` is its source of truth. `load.ts` turns YAML into this model.
  */
 
-import type { AdvertisedExtension } from '#a2a/card/additions.js'
-import type { AccessConfig } from './access-model.js'
-import type { DelegationConfig } from './delegation-model.js'
-import type { DecisionPointConfig, ExternalConfig } from './external-model.js'
-import type { CallerConfig, IdentityConfig } from './identity-model.js'
-import type { BudgetConfig, RateConfig } from './rates-model.js'
-import type { CardViewConfig } from './card-model.js'
-import type {
-  ClientTlsConfig, AgentGrpcConfig, GrpcListenerConfig, HostPort, ListenerTlsConfig, MeshListenerConfig
-} from './listener-model.js'
+import type { AccessConfig } from '../schema/access-schema.js'
+import type { DelegationConfig } from '../schema/delegation-schema.js'
+import type { DecisionPointConfig } from '../schema/external-schema.js'
+import type { IdentityConfig } from '../schema/identity-schema.js'
+import type { BudgetConfig, RateConfig } from '../schema/rates-schema.js'
+import type { ListenerTlsConfig } from '../listeners/tls-schema.js'
+import type { HostPort } from './listener-model.js'
+import type { AgentGrpcConfig, GrpcListenerConfig } from '../listeners/grpc-schema.js'
+import type { MeshListenerConfig } from '../schema/server-schema.js'
 import type { CatalogPublisher } from '#a2a/catalog/catalog.js'
-import type { AgentSourceConfig } from './source-model.js'
-import type { SecretHeaders, UpstreamCredentialsConfig } from './credentials-model.js'
+import type { AgentSourceConfig } from '../schema/source-schema.js'
+import type { UpstreamCredentialsConfig } from '../schema/credentials-schema.js'
 import type { PolicyConfig } from './policy-model.js'
-import type { InlineSchema, SchemaSet } from './schema-model.js'
-import type { SigningKeyConfig } from './signing-key-model.js'
+import type { SchemaSet } from './schema-model.js'
 import type { AgentKeys, CardKeys, Limits, SheddingConfig, StateStoreConfig, TelemetryConfig, UpstreamKeys } from '../schema/schema.js'
-import type { ConsoleConfig } from '../schema/server-schema.js'
+import type { ServerKeys } from '../schema/server-schema.js'
 
+export type * from '../schema/access-schema.js'
+export type * from '../schema/caller-schema.js'
+export type * from '../schema/card-schema.js'
+export type * from '../schema/credentials-schema.js'
+export type * from '../schema/delegation-schema.js'
+export type * from '../schema/external-schema.js'
+export type * from '../schema/identity-schema.js'
+export type * from '../schema/push-schema.js'
+export type * from '../schema/rates-schema.js'
 export type { Limits, SheddingConfig, StateStoreConfig, TelemetryConfig } from '../schema/schema.js'
-export type { PushConfig } from '../schema/push-schema.js'
-export type { ConsoleConfig } from '../schema/server-schema.js'
+export type { AdminAccessConfig, ConsoleConfig, MeshListenerConfig } from '../schema/server-schema.js'
+export type * from '../schema/secret-headers-schema.js'
+export type * from '../schema/signing-key-schema.js'
+export type * from '../schema/source-schema.js'
+export type { AgentGrpcConfig, GrpcListenerConfig } from '../listeners/grpc-schema.js'
+export type { ClientTlsConfig, ListenerTlsConfig } from '../listeners/tls-schema.js'
 export type * from './policy-model.js'
 export type * from './schema-model.js'
 
@@ -61,29 +72,15 @@ export interface Config {
   readonly hash: string
 }
 
-export interface ServerConfig {
+/** Keys of `server` with other types in the model. */
+type ResolvedServerKey = 'listen' | 'admin' | 'metrics' | 'tls' | 'grpc' | 'mesh' | 'catalog'
+
+export interface ServerConfig extends Omit<ServerKeys, ResolvedServerKey> {
   /** Address of the main listener. Null: only a mesh asks the gateway about calls. */
   readonly listen: HostPort | null
   readonly admin: HostPort
   /** Address of a separate listener for metrics and probes, or null. */
   readonly metrics: HostPort | null
-  /** Host names that are allowed in requests for agents and console. IP addresses, localhost and the host of `admin` are always allowed. */
-  readonly adminHosts: readonly string[]
-  /** Null: the admin listener authenticates nobody. */
-  readonly adminAccess: AdminAccessConfig | null
-  /** Absolute http(s) URL without trailing slash. Null: the URLs of served cards follow the Host of each request. */
-  readonly publicUrl: string | null
-  /** Host names, without port, by which clients reach the main listener. Empty: any. */
-  readonly hosts: readonly string[]
-  /** IP addresses and CIDRs of proxies whose X-Forwarded-* headers are trusted. */
-  readonly trustedProxies: readonly string[]
-  /** Time that a stop waits for calls and streams in flight, ms. */
-  readonly drainTimeout: number
-  /** Directory for what the gateway remembers over a restart, absolute. Null: nothing. */
-  readonly stateDir: string | null
-  /** Number of processes that serve the main listener. `auto` is the number of available processors. */
-  readonly workers: number | 'auto'
-  readonly console: ConsoleConfig
   /** Null: the gateway publishes no AI Catalog. */
   readonly catalog: CatalogConfig | null
   /** TLS of the main listener. Null: plain HTTP. */
@@ -92,18 +89,6 @@ export interface ServerConfig {
   readonly grpc: GrpcListenerConfig | null
   /** Null: no proxy asks the gateway about calls. */
   readonly mesh: MeshListenerConfig | null
-}
-
-/** Who may use `/agents` and the console. */
-export interface AdminAccessConfig {
-  /** Names of sources in `identity.sources`. */
-  readonly sources: readonly string[]
-  /** Values of the claim `aud`, of which an access token must name one besides one of its source. Null: those of the source are enough. */
-  readonly audience: readonly string[] | null
-  /** One of these conditions must hold. Empty: every caller of the sources. */
-  readonly allow: readonly CallerConfig[]
-  /** Longest session of a browser, ms. */
-  readonly session: number
 }
 
 /** The AI Catalog that the gateway publishes. */
@@ -125,12 +110,10 @@ export interface AgentOrigin {
   readonly allowPrivate: readonly string[] | null
 }
 
-/** Keys that the model has as the schema describes them. */
-type PlainAgentKey =
-  'name' | 'concurrency' | 'protocol' | 'cors' | 'mode' | 'enforceOn' | 'unlistedExtensions' | 'unknownMethods' | 'untaggedData' | 'push' |
-  'responses' | 'jsonSchema' | 'passthrough'
+/** Keys of an agent with other types in the model. */
+type ResolvedAgentKey = 'path' | 'host' | 'upstream' | 'grpc' | 'card' | 'access' | 'extensions'
 
-export interface AgentConfig extends Pick<AgentKeys, PlainAgentKey> {
+export interface AgentConfig extends Omit<AgentKeys, ResolvedAgentKey> {
   /** Null for an agent of the configuration file. */
   readonly origin: AgentOrigin | null
   /** Path prefix without trailing slash; the empty string is the root. */
@@ -143,8 +126,6 @@ export interface AgentConfig extends Pick<AgentKeys, PlainAgentKey> {
   readonly card: CardConfig
   /** Who may call it, and what callers may do; merged with `accessDefaults`. */
   readonly access: AccessConfig
-  /** Calls about which a policy server decides. */
-  readonly external: readonly ExternalConfig[]
   /** Names of the policies in force, in order. */
   readonly extensions: readonly string[]
   /** The same policies with their content. */
@@ -180,32 +161,15 @@ export interface ResolvedPolicy {
 
 export type PublicCard = 'full' | 'minimal' | 'none'
 
-/** Keys that the model has as the schema describes them. */
-type PlainCardKey =
-  'url' | 'file' | 'refresh' | 'maxStale' | 'public' | 'onUnavailable' | 'changes' | 'texts' | 'signature' | 'security' | 'securityForm' |
-  'verify' | 'publicSkills' | 'interfaces'
-
-export interface CardConfig extends Pick<CardKeys, PlainCardKey> {
-  /** Sent with every request for the card. */
-  readonly headers: SecretHeaders
-  /** Null: the gateway does not load the extended card. `headers` are sent with the request for the extended card. */
-  readonly extended: { readonly headers: SecretHeaders } | null
+export interface CardConfig extends CardKeys {
   /** Absolute path of the file with agreed cards. Null with `changes: apply`. */
   readonly lock: string | null
-  /** Not null with `signature: resign`. */
-  readonly sign: SigningKeyConfig | null
-  readonly views: readonly CardViewConfig[]
-  /** Extensions that the gateway adds to the served card, and enforces as if the agent declared them. */
-  readonly advertise: readonly AdvertisedExtension[]
-  /** Schemas that the gateway adds to the card's own root key `schemas`, by name. */
-  readonly schemas: Readonly<Record<string, InlineSchema>>
 }
 
 export type CorsConfig = AgentKeys['cors']
 export type JsonSchemaConfig = AgentKeys['jsonSchema']
 
 /** `url` is absolute; its path is the base that the agent's interfaces are mapped from. */
-export interface UpstreamConfig extends Pick<UpstreamKeys, 'url' | 'timeouts' | 'connections' | 'extensionHeader'> {
-  readonly tls: ClientTlsConfig
+export interface UpstreamConfig extends Omit<UpstreamKeys, 'credentials'> {
   readonly credentials: UpstreamCredentialsConfig
 }

@@ -1,7 +1,11 @@
-/** Policies as the gateway uses them: the vocabulary of `policy-schema.ts`, `rule-schema.ts` and `response-schema.ts` as types. */
+/**
+ * Policies as the gateway uses them: the vocabulary of `policy-schema.ts`, `rule-schema.ts` and `response-schema.ts` as types.
+ * `TypeOf` does not describe them: policies keep durations as texts, and have the content of schema files in the place of the names.
+ */
 import type { Operation } from '#a2a/operations.js'
 import type { TaskState } from '#a2a/task-state.js'
-import type { CallerConfig } from './identity-model.js'
+import type { CallerConfig } from '../schema/caller-schema.js'
+import type { SecretConfig } from '../schema/schema-builder.js'
 import type { InlineSchema, SchemaRef, SchemaSource } from './schema-model.js'
 
 export type Mode = 'enforce' | 'observe' | 'off'
@@ -117,9 +121,6 @@ export interface InjectionConfig {
   readonly when?: ConditionConfig
   readonly unless?: ConditionConfig
 }
-
-/** Location of a secret, never its content. Has exactly one of its members. `file` is absolute. */
-export interface SecretConfig { readonly file?: string, readonly env?: string }
 
 export interface MethodConfig {
   /** Requirement on the caller: an active extension (the default), a declaration in the card, or nothing. */

@@ -1,51 +1,7 @@
-/** `rates` and `budgets`: how much callers may use. */
-
-/** Properties of a request by which limits count. */
-export type BudgetKey = 'caller' | 'client' | 'source' | 'tenant' | 'address' | 'agent' | 'chain'
-
-export type RateKey = BudgetKey | 'operation' | 'extension'
-
-/** Where a limit counts, and what happens while the server of `state.store` cannot be reached. */
-export interface LimitScope {
-  readonly scope: 'process' | 'shared'
-  readonly onStoreDown: 'local' | 'allow' | 'reject'
-  /** Number of gateways that share the limit. With `local`, each of them admits this part of it. */
-  readonly replicas: number
-}
-
-export interface RateConfig extends LimitScope {
-  readonly id: string
-  /** One count for each combination of the values. */
-  readonly by: readonly RateKey[]
-  readonly rate: Rate
-  /** Requests at once. */
-  readonly burst: number
-  /** `failures`: requests with credentials that are not valid. Otherwise operations, `messages` and `all`. */
-  readonly on: 'failures' | readonly string[]
-  /** Names of agents. Null: all. */
-  readonly agents: readonly string[] | null
-  /** Name of a policy whose extension must be active. Null: any request. */
-  readonly extension: string | null
-  /** `draft`: responses have the headers `RateLimit-Policy` and `RateLimit`. */
-  readonly headers: 'draft' | 'none'
-}
+/** The notation of rates. */
 
 /** `count` requests in `period` ms. */
 export interface Rate { readonly count: number, readonly period: number }
-
-export interface BudgetConfig extends LimitScope {
-  readonly id: string
-  readonly by: readonly BudgetKey[]
-  /** `policy/metric`: a counter of `observe.metrics`. */
-  readonly of: string
-  readonly limit: number
-  /** ms */
-  readonly window: number
-  /** Largest amount that one report of the agent counts. Null: no limit. */
-  readonly max: number | null
-  /** JSON Pointer into the request: the amount that is left, as the caller says. Null: only headers say it. */
-  readonly remaining: string | null
-}
 
 /** The limit of failed authentications without an entry of `rates` with `on: failures`. */
 export const FAILURES = { id: 'failed-authentications', rate: { count: 20, period: 10_000 }, burst: 50 } as const

@@ -1,6 +1,6 @@
 /** `card.verify`, `card.sign` and `card.views`. */
 import { caller } from './caller-schema.js'
-import { choice, duration, flag, list, mapping, nullable, orNull, text } from './schema-builder.js'
+import { array, choice, duration, flag, list, mapping, nullable, oneOf, orNull, text } from './schema-builder.js'
 import type { Schema, TypeOf } from './schema-builder.js'
 import { signingKey } from './signing-key-schema.js'
 
@@ -26,7 +26,7 @@ const verifySchema = orNull(mapping(
       ['refuse', 'warn'],
       'refuse'
     ),
-    algorithms: list<string>('Accepted signature algorithms.', { type: 'string', enum: CARD_ALGORITHMS }, CARD_ALGORITHMS),
+    algorithms: list('Accepted signature algorithms.', oneOf<string>(CARD_ALGORITHMS), CARD_ALGORITHMS),
     uncovered: choice(
       'Members that no valid signature covers, such as `schemas` of a card that an official SDK has signed. `drop`: the gateway reads the card without them, and does not serve them. `allow`: the gateway treats them as signed.',
       ['drop', 'allow'],
@@ -41,37 +41,37 @@ const signSchema = orNull(mapping(
   signingKey('secrets/card.pem')
 ))
 
-const names = (description: string): Schema => ({
-  type: 'array',
-  description,
-  items: { type: 'string', minLength: 1, maxLength: 1024 },
-  maxItems: 1000,
-  uniqueItems: true
+const NAME: Schema<string> = { type: 'string', minLength: 1, maxLength: 1024 }
+
+const names = (description: string): Schema<readonly string[] | undefined> =>
+  array(description, NAME, { maxItems: 1000, uniqueItems: true })
+
+const viewSchema = mapping('One view.', ['id', 'skills', 'extensions'], {
+  id: { ...text('Unique name, 1 to 63 of a-z, 0-9 and `-`.', 'name'), examples: ['finance'] },
+  caller: caller('The callers that see this view. Default: every authenticated caller.'),
+  skills: { ...names('Ids of the skills in the view; `all` is every skill.'), examples: [['all']] },
+  extensions: {
+    ...names('Extensions in the view, by URI or by the name of their policy; `all` is every extension. Each view contains the required extensions.'),
+    examples: [['all']]
+  }
 })
 
-const viewsSchema: Schema = {
-  type: 'array',
-  description:
-    'The card by caller: the first view whose `caller` matches decides what an authenticated caller sees. A caller that matches no view gets the card that `public` selects. Hiding is not enforcing: `activation.callers` of a policy decides who may activate an extension.',
-  default: [],
-  items: mapping('One view.', ['id', 'skills', 'extensions'], {
-    id: { ...text('Unique name, 1 to 63 of a-z, 0-9 and `-`.', 'name'), examples: ['finance'] },
-    caller: caller('The callers that see this view. Default: every authenticated caller.'),
-    skills: { ...names('Ids of the skills in the view; `all` is every skill.'), examples: [['all']] },
-    extensions: {
-      ...names('Extensions in the view, by URI or by the name of their policy; `all` is every extension. Each view contains the required extensions.'),
-      examples: [['all']]
-    }
-  }),
-  maxItems: 100
-}
+const viewsSchema = array(
+  'The card by caller: the first view whose `caller` matches decides what an authenticated caller sees. A caller that matches no view gets the card that `public` selects. Hiding is not enforcing: `activation.callers` of a policy decides who may activate an extension.',
+  viewSchema,
+  { maxItems: 100 },
+  []
+)
+
+/** The card for some callers. */
+export type CardViewConfig = TypeOf<typeof viewSchema>
 
 /** Keys of `card` for signatures and views. */
 export const cardTrust = {
   verify: verifySchema,
   sign: signSchema,
   views: viewsSchema,
-  publicSkills: list<string>('Ids of the skills that `public: minimal` shows.', { type: 'string', minLength: 1, maxLength: 1024 }, [])
+  publicSkills: list('Ids of the skills that `public: minimal` shows.', NAME, [])
 }
 
 /** Exactly one of `keys.url` and `keys.file` is not null. */

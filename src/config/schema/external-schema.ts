@@ -1,58 +1,57 @@
 /** `decisionPoints` and `agents[].external`: decisions of a policy server. */
+import { clientTls } from '../listeners/tls-schema.js'
 import { CONDITIONS, OPERATIONS } from './rule-schema.js'
-import type { Schema } from './schema-builder.js'
-import { choice, count, duration, list, mapping, nullable, section, text, string } from './schema-builder.js'
+import type { TypeOf } from './schema-builder.js'
+import { array, choice, count, duration, list, mapping, nullable, oneOf, optional, record, section, string, text } from './schema-builder.js'
+import { secretHeaders } from './secret-headers-schema.js'
 
 /** Values of `operations`. */
 export const ASKED_OPERATIONS: readonly string[] = [...OPERATIONS.filter(name => name !== 'all'), 'Extension', 'messages', 'all']
 
-/** @param headers the schema of headers with secrets */
-export const decisionPoints = (headers: Schema): Schema => ({
-  type: 'object',
-  description:
-    'Policy servers that decide about calls by the OpenID AuthZEN Authorization API 1.0, by name. `external` of an agent, and `external` of a rule, name them.',
-  default: {},
-  propertyNames: string('name'),
-  additionalProperties: mapping('One policy server.', ['url'], {
-    url: {
-      ...text(
-        'Address of its evaluation endpoint. An address without a path is an origin: the gateway then reads the endpoints from `/.well-known/authzen-configuration`. The gateway follows no redirect.',
-        'url'
-      ),
-      examples: ['https://pdp.example.com/access/v1/evaluation']
-    },
-    batchUrl: nullable(
-      'Address of its evaluations endpoint: several questions about one call then go in one request. `null`: one request for each question.',
+const decisionPoint = mapping('One policy server.', ['url'], {
+  url: {
+    ...text(
+      'Address of its evaluation endpoint. An address without a path is an origin: the gateway then reads the endpoints from `/.well-known/authzen-configuration`. The gateway follows no redirect.',
       'url'
     ),
-    timeout: duration('Time for one question, with the wait for a connection.', '300ms', '1ms', '30s'),
-    onError: choice(
-      'A call whose question has no valid answer in time: `reject` it with 503, or `forward` it as if the server had allowed it.',
-      ['reject', 'forward'],
-      'reject'
-    ),
-    headers: { ...headers, description: 'Headers with credentials, sent with every question, by name.' },
-    contextIn: choice(
-      'Where policies of the server read what the gateway knows about the call: in `context`; or in `resource`, where `resource.properties.context` is a copy of `context`, for servers whose policies cannot read `context`, such as Cerbos.',
-      ['context', 'resource'],
-      'context'
-    ),
-    tls: section("TLS towards an https server. The server's certificate is always verified. Paths are relative to the configuration file.", {
-      ca: nullable("PEM file of certificate authorities to trust instead of the system's.", 'file'),
-      cert: nullable('PEM file of the client certificate; needs `key`.', 'file'),
-      key: nullable("PEM file of the client certificate's key; needs `cert`.", 'file'),
-      serverName: nullable("Expected name in the server's certificate. `null`: the host of the URL.", 'host')
-    }),
-    concurrency: count('Questions under way at once, in each process. Further questions wait until their `timeout`.', 64, 1, 10000),
-    cache: section('Answers that the gateway remembers, by everything that was asked, also the caller.', {
-      ttl: duration('How long an answer is used again; 0s remembers none. The server then decides about every call.', '0s', '0s', '1h'),
-      entries: count('Answers that each process remembers; the least recently used is forgotten first.', 10000, 1, 1000000)
-    })
-  }),
-  maxProperties: 100
+    examples: ['https://pdp.example.com/access/v1/evaluation']
+  },
+  batchUrl: nullable(
+    'Address of its evaluations endpoint: several questions about one call then go in one request. `null`: one request for each question.',
+    'url'
+  ),
+  timeout: duration('Time for one question, with the wait for a connection.', '300ms', '1ms', '30s'),
+  onError: choice(
+    'A call whose question has no valid answer in time: `reject` it with 503, or `forward` it as if the server had allowed it.',
+    ['reject', 'forward'],
+    'reject'
+  ),
+  headers: secretHeaders('Headers with credentials, sent with every question, by name.'),
+  contextIn: choice(
+    'Where policies of the server read what the gateway knows about the call: in `context`; or in `resource`, where `resource.properties.context` is a copy of `context`, for servers whose policies cannot read `context`, such as Cerbos.',
+    ['context', 'resource'],
+    'context'
+  ),
+  tls: clientTls('server'),
+  concurrency: count('Questions under way at once, in each process. Further questions wait until their `timeout`.', 64, 1, 10000),
+  cache: section('Answers that the gateway remembers, by everything that was asked, also the caller.', {
+    ttl: duration('How long an answer is used again; 0s remembers none. The server then decides about every call.', '0s', '0s', '1h'),
+    entries: count('Answers that each process remembers; the least recently used is forgotten first.', 10000, 1, 1000000)
+  })
 })
 
-const condition: Schema = {
+export const decisionPoints = record(
+  'Policy servers that decide about calls by the OpenID AuthZEN Authorization API 1.0, by name. `external` of an agent, and `external` of a rule, name them.',
+  'name',
+  decisionPoint,
+  { maxProperties: 100 },
+  {}
+)
+
+/** One policy server. Times are ms; `cache.ttl` 0: the gateway remembers no answer. */
+export type DecisionPointConfig = TypeOf<typeof decisionPoint>
+
+const condition = {
   ...mapping('The gateway asks only if all of these conditions match. An undecidable condition matches.', [], {
     taskId: CONDITIONS.taskId,
     contextId: CONDITIONS.contextId,
@@ -66,47 +65,50 @@ const condition: Schema = {
   minProperties: 1
 }
 
+const question = mapping('One question.', ['id', 'use'], {
+  id: {
+    ...text('Name, unique among the entries of the agent: a metric label, and the rule of rejections.', 'name'), examples: ['spend']
+  },
+  use: { ...text('Name of the policy server in `decisionPoints`.', 'name'), examples: ['corp'] },
+  operations: array(
+    'Operations by their A2A 1.0 names; `messages` (SendMessage and SendStreamingMessage); `Extension` (methods and routes that policies declare); `all`, also methods that nothing declares.',
+    oneOf<string>(ASKED_OPERATIONS),
+    { uniqueItems: true, minItems: 1, maxItems: ASKED_OPERATIONS.length },
+    ['all']
+  ),
+  phase: choice(
+    'When to ask: before the agent gets the `request`, before the client gets the `response` or an event of a stream, or `both`. Responses of operations about messages and tasks only.',
+    ['request', 'response', 'both'],
+    'request'
+  ),
+  send: choice(
+    'What the server gets: `facts` about caller, operation, task and extensions; or also the whole `message`, which is the request object or the result.',
+    ['facts', 'message'],
+    'facts'
+  ),
+  redact: list(
+    'With `send: message`: JSON Pointers into the request object or the result, in which `*` is any step. The server does not get these values.',
+    string('pointer'),
+    []
+  ),
+  mode: choice(
+    '`enforce` does what the server answers. `observe` asks without waiting, and only records the answer.',
+    ['enforce', 'observe'],
+    'enforce'
+  ),
+  when: optional(condition)
+})
+
 /** `external` of an agent. */
-export const externalSchema: Schema = {
-  type: 'array',
-  description: 'Calls about which a policy server decides, after the rules of the gateway. Every entry that applies to a call must allow the call.',
-  default: [],
-  maxItems: 100,
-  items: mapping('One question.', ['id', 'use'], {
-    id: {
-      ...text('Name, unique among the entries of the agent: a metric label, and the rule of rejections.', 'name'), examples: ['spend']
-    },
-    use: { ...text('Name of the policy server in `decisionPoints`.', 'name'), examples: ['corp'] },
-    operations: {
-      type: 'array',
-      description:
-        'Operations by their A2A 1.0 names; `messages` (SendMessage and SendStreamingMessage); `Extension` (methods and routes that policies declare); `all`, also methods that nothing declares.',
-      default: ['all'],
-      items: { type: 'string', enum: ASKED_OPERATIONS },
-      uniqueItems: true,
-      minItems: 1,
-      maxItems: ASKED_OPERATIONS.length
-    },
-    phase: choice(
-      'When to ask: before the agent gets the `request`, before the client gets the `response` or an event of a stream, or `both`. Responses of operations about messages and tasks only.',
-      ['request', 'response', 'both'],
-      'request'
-    ),
-    send: choice(
-      'What the server gets: `facts` about caller, operation, task and extensions; or also the whole `message`, which is the request object or the result.',
-      ['facts', 'message'],
-      'facts'
-    ),
-    redact: list(
-      'With `send: message`: JSON Pointers into the request object or the result, in which `*` is any step. The server does not get these values.',
-      string('pointer'),
-      []
-    ),
-    mode: choice(
-      '`enforce` does what the server answers. `observe` asks without waiting, and only records the answer.',
-      ['enforce', 'observe'],
-      'enforce'
-    ),
-    when: condition
-  })
-}
+export const externalSchema = array(
+  'Calls about which a policy server decides, after the rules of the gateway. Every entry that applies to a call must allow the call.',
+  question,
+  { maxItems: 100 },
+  []
+)
+
+/** One entry of `external`. */
+export type ExternalConfig = TypeOf<typeof question>
+
+/** A condition on the request. All given keys must match. */
+export type ExternalCondition = TypeOf<typeof condition>

@@ -1,6 +1,6 @@
 /** JSON Schema of a policy's rules: selectors, conditions, counts, schemas. */
 import { TASK_STATES } from '#a2a/task-state.js'
-import { caller } from './caller-schema.js'
+import { caller, inline } from './caller-schema.js'
 import type { Format } from './formats.js'
 import { choice, flag, list, mapping, optionalDuration, text, string } from './schema-builder.js'
 import type { Schema } from './schema-builder.js'
@@ -14,11 +14,10 @@ export const OPERATIONS: readonly string[] = [
 
 const CLASSES = ['invalid', 'unsupportedContent', 'conflict', 'extensionRequired', 'forbidden']
 
-const presence = (what: string): Schema => choice(`Whether the message has a ${what}.`, ['present', 'absent'])
+/** Whether the message of the request has an id. */
+export const presence = (what: string): Schema<'present' | 'absent' | undefined> => choice(`Whether the message has a ${what}.`, ['present', 'absent'])
 
-const inline = (description: string): Schema => ({ type: ['object', 'boolean'], description })
-
-const active = (where: 'request' | 'result'): Schema => ({
+const active = (where: 'request' | 'result'): Schema<string | undefined> => ({
   ...text(
     `URI of an extension, usually another one, that is active in the request${where === 'request' ? '' : ' that the result responds to'}. Aliases with \`same\` count; the card must declare the extension.`,
     'extension-uri'
@@ -86,7 +85,7 @@ const mediaType: Schema = {
 }
 
 /** Keys of a metadata selector, without `in`. */
-export const MEMBER: Readonly<Record<string, Schema>> = {
+export const MEMBER = {
   key: {
     ...text(
       "Name of the member; `*` matches any characters, `$uri` or `$uri/...` is the extension's URI, with or without a suffix.",
@@ -106,7 +105,7 @@ export const dataValue = (description: string): Schema =>
   })
 
 /** Keys of a part selector, without `in`. */
-export const PART: Readonly<Record<string, Schema>> = {
+export const PART = {
   data: flag('Only parts with data.', false),
   mediaType,
   dataKey: text('Members of the part\'s data object; each is a selected value. `*` matches any characters.', 'data-key'),

@@ -56,10 +56,19 @@ export type TypeOf<S> = S extends { readonly '~type'?: infer T } ? T : unknown
 
 type Properties = Readonly<Record<string, Schema>>
 
-/** A key whose type includes `undefined` has no default, and is absent where the file does not have it. */
-type ValuesOf<P extends Properties> =
-  { readonly [K in keyof P as undefined extends TypeOf<P[K]> ? never : K]: TypeOf<P[K]> } &
-  { readonly [K in keyof P as undefined extends TypeOf<P[K]> ? K : never]?: Exclude<TypeOf<P[K]>, undefined> }
+/** Values by name. */
+type ByName<T> = Readonly<Record<string, T>>
+
+type SizeBounds = Pick<Schema, 'minItems' | 'maxItems' | 'uniqueItems' | 'minProperties' | 'maxProperties'>
+
+/**
+ * A key whose type includes `undefined` has no default. It is absent where the file does not have it.
+ *
+ * @typeParam R the required keys
+ */
+export type ValuesOf<P extends Properties, R = never> =
+  { readonly [K in keyof P as undefined extends TypeOf<P[K]> ? K extends R ? K : never : K]: Exclude<TypeOf<P[K]>, undefined> } &
+  { readonly [K in keyof P as undefined extends TypeOf<P[K]> ? K extends R ? never : K : never]?: Exclude<TypeOf<P[K]>, undefined> }
 
 export interface Bounds { readonly minimum: string, readonly maximum: string }
 
@@ -110,12 +119,19 @@ export function choice (description: string, values: readonly string[], initial?
   return { type: 'string', description, enum: values, ...preset(initial) }
 }
 
+/** One of the values, in a list. The list has the description. */
+export function oneOf<const V extends string> (values: readonly V[]): Schema<V> {
+  return { type: 'string', enum: values }
+}
+
 /** One of the values, or null, which is the default. */
 export function choiceOrNull<const V extends string> (description: string, values: readonly V[]): Schema<V | null> {
   return { type: ['string', 'null'], description, enum: [...values, null], default: null }
 }
 
-export function text (description: string, format: Format, initial?: string): Schema<string> {
+export function text (description: string, format: Format, initial: string): Schema<string>
+export function text (description: string, format: Format): Schema<string | undefined>
+export function text (description: string, format: Format, initial?: string): Schema {
   return { type: 'string', description, ...preset(initial), 'x-format': format }
 }
 
@@ -133,13 +149,29 @@ export function list<T> (description: string, items: Schema<T>, initial: readonl
   return { type: 'array', description, default: initial, items, uniqueItems: true, maxItems: 1000 }
 }
 
+/** A list with bounds of its own. Without `initial`, the key has no default. */
+export function array<T> (description: string, items: Schema<T>, bounds: SizeBounds, initial: readonly unknown[]): Schema<readonly T[]>
+export function array<T> (description: string, items: Schema<T>, bounds: SizeBounds): Schema<readonly T[] | undefined>
+export function array (description: string, items: Schema, bounds: SizeBounds, initial?: readonly unknown[]): Schema {
+  return { type: 'array', description, ...preset(initial), items, ...bounds }
+}
+
+/** A mapping whose names the file chooses. Without `initial`, the key has no default. */
+export function record<T> (description: string, names: Format, values: Schema<T>, bounds: SizeBounds, initial: object): Schema<ByName<T>>
+export function record<T> (description: string, names: Format, values: Schema<T>, bounds: SizeBounds): Schema<ByName<T> | undefined>
+export function record (description: string, names: Format, values: Schema, bounds: SizeBounds, initial?: object): Schema {
+  return { type: 'object', description, ...preset(initial), propertyNames: string(names), additionalProperties: values, ...bounds }
+}
+
 /** An optional mapping. Each of its keys has a default. */
 export function section<P extends Properties> (description: string, properties: P): Schema<ValuesOf<P>> {
   return { type: 'object', description, default: {}, properties, additionalProperties: false }
 }
 
 /** A mapping with required keys. */
-export function mapping<P extends Properties> (description: string, required: readonly string[], properties: P): Schema<ValuesOf<P>> {
+export function mapping<P extends Properties, const R extends keyof P & string> (
+  description: string, required: readonly R[], properties: P
+): Schema<ValuesOf<P, R>> {
   return { type: 'object', description, required, properties, additionalProperties: false }
 }
 
@@ -157,9 +189,25 @@ export function deprecated<T> (schema: Schema<T>, since: string, instead: string
   }
 }
 
-/** A mapping that may be null, and is null by default. */
-export function orNull<T> (schema: Schema<T>): Schema<T | null> {
-  return { ...schema, type: ['object', 'null'], default: null } as Schema<T | null>
+/** A value that may be null, and is null by default. */
+export function orNull<T> (schema: Schema<T>): Schema<Exclude<T, undefined> | null> {
+  return { ...schema, type: [...[schema.type ?? []].flat(), 'null'], default: null } as Schema<Exclude<T, undefined> | null>
+}
+
+/** Marks a key without a default that `section` has, or that a mapping does not require. */
+export function optional<T> (schema: Schema<T>): Schema<T | undefined> {
+  return schema
+}
+
+/** Makes a key optional that has a default in the place of a default here. */
+export function withoutDefault<T> (schema: Schema<T>): Schema<T | undefined> {
+  const { default: _, ...rest } = schema
+  return rest
+}
+
+/** A value that `$defs` of the configuration has under this name. */
+export function ref<T> (name: string, _: Schema<T>): Schema<T> {
+  return { $ref: `#/$defs/${name}` }
 }
 
 /** Adds the bounds to the description, because editors show the description. */
@@ -177,7 +225,10 @@ function preset (initial: unknown): { default?: unknown } {
 }
 
 /** The sources of a secret. */
-export const SECRET_SOURCES: Readonly<Record<string, Schema>> = {
+export const SECRET_SOURCES = {
   file: text('File that contains the secret, at most 64 KiB; relative to this file. The gateway removes one final newline.', 'file'),
   env: text('Environment variable that contains the secret.', 'variable')
 }
+
+/** Location of a secret, never its content. Has exactly one of its members. `file` is absolute. */
+export type SecretConfig = ValuesOf<typeof SECRET_SOURCES>

@@ -1,3 +1,5 @@
+import type { JsonObject } from '#wire/json/object.js'
+import type { InlineSchema } from '../model/schema-model.js'
 import { accessEntrySchema, accessSchema, accessSchemaRef } from './access-schema.js'
 import { cardSecurity } from './card-security-schema.js'
 import { cardTrust } from './card-schema.js'
@@ -5,14 +7,17 @@ import { credentialsSchema, sentCredentialSchema } from './credentials-schema.js
 import { delegationSchema } from './delegation-schema.js'
 import { decisionPoints, externalSchema } from './external-schema.js'
 import { agentGrpc } from '../listeners/grpc-schema.js'
+import { clientTls } from '../listeners/tls-schema.js'
 import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
 import { pushSchema } from './push-schema.js'
 import { budgetsSchema, ratesSchema } from './rates-schema.js'
 import {
-  choice, choiceOrNull, count, duration, flag, fraction, list, mapping, nullable, section, SECRET_SOURCES, size, string, text
+  array, choice, choiceOrNull, count, duration, flag, fraction, list, mapping, nullable, record, ref, section, size, string, text
 } from './schema-builder.js'
 import type { Schema, TypeOf } from './schema-builder.js'
+import type { SecretHeaders } from './secret-headers-schema.js'
+import { secretHeaders } from './secret-headers-schema.js'
 import { serverSchema } from './server-schema.js'
 import { agentSourcesSchema } from './source-schema.js'
 
@@ -82,12 +87,7 @@ const upstream = mapping('The agent behind the gateway.', ['url'], {
     total: duration('How long to wait for the end of the response or stream; 0s means no limit.', '0s', '0s', '24h')
   }),
   connections: count('Connections to the agent at once. Each call and each open stream uses one; further calls queue.', 2048, 1, 65535),
-  tls: section("TLS towards an https agent. The agent's certificate is always verified. Paths are relative to the configuration file.", {
-    ca: nullable("PEM file of certificate authorities to trust instead of the system's.", 'file'),
-    cert: nullable('PEM file of the client certificate; needs `key`.', 'file'),
-    key: nullable("PEM file of the client certificate's key; needs `cert`.", 'file'),
-    serverName: nullable("Expected name in the agent's certificate. `null`: the host of the URL.", 'host')
-  }),
+  tls: clientTls('agent'),
   credentials: credentialsSchema,
   extensionHeader: section('How the gateway writes the requested extensions for this agent.', {
     spelling: choice(
@@ -104,24 +104,10 @@ export const advertisedSchema = mapping('One extension, an AgentExtension of the
   uri: { ...text('URI of the extension.', 'extension-uri'), examples: ['https://example.com/ext/v1'] },
   description: {
     type: 'string', description: 'How the agent uses the extension, for people. Default: none.', minLength: 1, maxLength: 1000
-  },
-  required: { type: 'boolean', description: 'Whether clients must request the extension. Default: false.' },
-  params: { type: 'object', description: 'Further information for clients. Default: none.' }
+  } as Schema<string | undefined>,
+  required: flag('Whether clients must request the extension. Default: false.'),
+  params: { type: 'object', description: 'Further information for clients. Default: none.' } as Schema<JsonObject | undefined>
 })
-
-/** Headers with secrets. */
-const secretHeaders: Schema = {
-  type: 'object',
-  default: {},
-  propertyNames: string('header-name'),
-  additionalProperties: mapping('One header. Needs `file` or `env`.', [], {
-    ...SECRET_SOURCES,
-    prefix: {
-      type: 'string', description: 'Text before the secret, such as `Bearer ` with its space. Default: none.', minLength: 1, maxLength: 100
-    }
-  }),
-  maxProperties: 16
-}
 
 const card = section("The agent's AgentCard.", {
   url: nullable(
@@ -131,20 +117,19 @@ const card = section("The agent's AgentCard.", {
   file: nullable('Card on disk, instead of fetching one; relative to the configuration file. Excludes `url`.', 'file'),
   refresh: duration('Minimum time between two fetches; above it, Cache-Control and ETag apply.', '60s', '10ms', '24h'),
   maxStale: duration('How long a card stays in use after its last successful fetch.', '1h', '0s', '720h'),
-  headers: {
-    ...secretHeaders,
-    description: 'Headers with credentials, sent with every request for the card, by name. The gateway sends them to the address of the card only.'
-  },
+  headers: secretHeaders(
+    'Headers with credentials, sent with every request for the card, by name. The gateway sends them to the address of the card only.'
+  ),
   extended: {
     type: ['object', 'null'],
     description:
       'Load the authenticated extended card too, with the credentials in `headers`, and enforce both cards together. `null`: the gateway does not load it.',
     default: null,
     properties: {
-      headers: { ...secretHeaders, description: 'Headers with credentials, sent with the request for the extended card, by name.' }
+      headers: secretHeaders('Headers with credentials, sent with the request for the extended card, by name.')
     },
     additionalProperties: false
-  },
+  } as Schema<{ readonly headers: SecretHeaders } | null>,
   public: choiceOrNull(
     'The card for callers without credentials: `full`, `minimal` (what a client needs to call the agent, without skills and details) or `none` (401). With `minimal` and `none`, a caller whose own credentials the agent accepts for the card gets the full card. `null`: `none` with `headers`, otherwise `full`.',
     ['full', 'minimal', 'none']
@@ -174,23 +159,19 @@ const card = section("The agent's AgentCard.", {
     'strip'
   ),
   ...cardSecurity,
-  advertise: {
-    type: 'array',
-    description:
-      'Extensions that the gateway adds to the served card and enforces as if the agent declared them. If the agent declares the same extension, the gateway merges both declarations. The extension is required if either declaration requires it. Not allowed with `signature: verbatim`.',
-    default: [],
-    items: { $ref: '#/$defs/advertised' },
-    maxItems: 64
-  },
-  schemas: {
-    type: 'object',
-    description:
-      "JSON Schemas by name, added to the root key `schemas` of the served card; `fromCard` finds them there. They replace the card's schemas of the same name. Not allowed with `signature: verbatim`.",
-    default: {},
-    propertyNames: string('schema-name'),
-    additionalProperties: { type: ['object', 'boolean'], description: 'One JSON Schema.' },
-    maxProperties: 200
-  },
+  advertise: array(
+    'Extensions that the gateway adds to the served card and enforces as if the agent declared them. If the agent declares the same extension, the gateway merges both declarations. The extension is required if either declaration requires it. Not allowed with `signature: verbatim`.',
+    ref('advertised', advertisedSchema),
+    { maxItems: 64 },
+    []
+  ),
+  schemas: record<InlineSchema>(
+    "JSON Schemas by name, added to the root key `schemas` of the served card; `fromCard` finds them there. They replace the card's schemas of the same name. Not allowed with `signature: verbatim`.",
+    'schema-name',
+    { type: ['object', 'boolean'], description: 'One JSON Schema.' },
+    { maxProperties: 200 },
+    {}
+  ),
   ...cardTrust
 })
 
@@ -328,6 +309,70 @@ const telemetry = section('Logs, traces, metrics and audit lines.', {
   })
 })
 
+const root = mapping('The configuration file of a2a-gateway.', ['version', 'agents'], {
+  version: { type: 'integer', const: CONFIG_VERSION, description: 'Version of this format.', examples: [CONFIG_VERSION] },
+  server: serverSchema,
+  limits,
+  shedding,
+  // The agents of sources are checked with those of the file.
+  agents: array('The agents served: at least one, or `[]` beside `agentSources`.', agent, { maxItems: 20000 }),
+  agentSources: agentSourcesSchema,
+  extensions: {
+    type: 'object',
+    description:
+      "Policies by name. A policy without `uri` and `uriPattern` changes the catalogue's policy of that name: its keys replace the catalogue's. In `about`, `activation`, `card`, `inactive`, `methods` and `owns`, a member replaces only the member of the same name.",
+    default: {},
+    properties: {
+      from: {
+        type: ['string', 'object'],
+        description:
+          'Directory of policies beside the built-in catalogue, relative to the configuration file: each `NAME.yaml` is the policy `NAME`. Agents list these policies by name, as those of the catalogue. No policy can have the name `from`.',
+        'x-format': 'file-or-directory',
+        examples: ['policies'],
+        required: ['directory'],
+        properties: {
+          directory: { ...text('The directory.', 'file-or-directory'), examples: ['policies'] },
+          replace: list(
+            'Names of built-in policies that policies of the directory replace. A policy of the directory with the name of a built-in one is otherwise an error.',
+            string('name'),
+            []
+          )
+        },
+        additionalProperties: false
+      }
+    },
+    propertyNames: string('name'),
+    additionalProperties: { $ref: '#/$defs/policy' },
+    maxProperties: 1000
+  },
+  bundles: {
+    type: 'object',
+    description: 'Sets of JSON Schemas on disk, by name, for `ref`. The schemas may refer to each other; the gateway fetches nothing.',
+    default: {},
+    propertyNames: string('name'),
+    additionalProperties: mapping('One set.', ['base', 'dir'], {
+      base: {
+        ...text(
+          'Base URI of the schemas. The URI of a schema is this URI with the name of its file appended; the gateway ignores its `$id`.',
+          'schema-base'
+        ),
+        examples: ['https://example.com/schemas/']
+      },
+      dir: { ...text('Directory, relative to the configuration file; each `*.json` in it is a schema.', 'file-or-directory'), examples: ['schemas'] },
+      draft: choice('Draft of all of them. Default: by `$schema` of each.', ['2020-12', '2019-09', 'draft-07'])
+    }),
+    maxProperties: 100
+  },
+  identity: identitySchema,
+  delegation: delegationSchema,
+  decisionPoints,
+  rates: ratesSchema,
+  budgets: budgetsSchema,
+  accessDefaults: accessSchemaRef('`access` of all agents. A key in `access` of an agent replaces the same key here.'),
+  state,
+  telemetry
+})
+
 /**
  * The configuration file as JSON Schema 2020-12: the source of truth for keys, types, defaults and bounds. Validation, the documentation
  * and `config/gateway.schema.json` all derive from it. Objects are closed. A key is added only when it works.
@@ -335,74 +380,7 @@ const telemetry = section('Logs, traces, metrics and audit lines.', {
 export const configSchema: Schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'a2a-extension-gateway configuration',
-  ...mapping('The configuration file of a2a-gateway.', ['version', 'agents'], {
-    version: { type: 'integer', const: CONFIG_VERSION, description: 'Version of this format.', examples: [CONFIG_VERSION] },
-    server: serverSchema,
-    limits,
-    shedding,
-    agents: {
-      type: 'array',
-      description: 'The agents served: at least one, or `[]` beside `agentSources`.',
-      items: agent,
-      // The agents of sources are checked with those of the file.
-      maxItems: 20000
-    },
-    agentSources: agentSourcesSchema,
-    extensions: {
-      type: 'object',
-      description:
-        "Policies by name. A policy without `uri` and `uriPattern` changes the catalogue's policy of that name: its keys replace the catalogue's. In `about`, `activation`, `card`, `inactive`, `methods` and `owns`, a member replaces only the member of the same name.",
-      default: {},
-      properties: {
-        from: {
-          type: ['string', 'object'],
-          description:
-            'Directory of policies beside the built-in catalogue, relative to the configuration file: each `NAME.yaml` is the policy `NAME`. Agents list these policies by name, as those of the catalogue. No policy can have the name `from`.',
-          'x-format': 'file-or-directory',
-          examples: ['policies'],
-          required: ['directory'],
-          properties: {
-            directory: { ...text('The directory.', 'file-or-directory'), examples: ['policies'] },
-            replace: list(
-              'Names of built-in policies that policies of the directory replace. A policy of the directory with the name of a built-in one is otherwise an error.',
-              string('name'),
-              []
-            )
-          },
-          additionalProperties: false
-        }
-      },
-      propertyNames: string('name'),
-      additionalProperties: { $ref: '#/$defs/policy' },
-      maxProperties: 1000
-    },
-    bundles: {
-      type: 'object',
-      description: 'Sets of JSON Schemas on disk, by name, for `ref`. The schemas may refer to each other; the gateway fetches nothing.',
-      default: {},
-      propertyNames: string('name'),
-      additionalProperties: mapping('One set.', ['base', 'dir'], {
-        base: {
-          ...text(
-            'Base URI of the schemas. The URI of a schema is this URI with the name of its file appended; the gateway ignores its `$id`.',
-            'schema-base'
-          ),
-          examples: ['https://example.com/schemas/']
-        },
-        dir: { ...text('Directory, relative to the configuration file; each `*.json` in it is a schema.', 'file-or-directory'), examples: ['schemas'] },
-        draft: choice('Draft of all of them. Default: by `$schema` of each.', ['2020-12', '2019-09', 'draft-07'])
-      }),
-      maxProperties: 100
-    },
-    identity: identitySchema,
-    delegation: delegationSchema,
-    decisionPoints: decisionPoints(secretHeaders),
-    rates: ratesSchema,
-    budgets: budgetsSchema,
-    accessDefaults: accessSchemaRef('`access` of all agents. A key in `access` of an agent replaces the same key here.'),
-    state,
-    telemetry
-  }),
+  ...root,
   $defs: {
     policy: policySchema,
     advertised: advertisedSchema,
@@ -425,6 +403,8 @@ export type SheddingConfig = TypeOf<typeof shedding>
 export type StateStoreConfig = TypeOf<typeof state>
 /** `traces.enabled` is undefined where the environment decides. */
 export type TelemetryConfig = TypeOf<typeof telemetry>
+/** The file, after validation has filled in the defaults, with the marks of the schema applied (marks.ts). */
+export type ConfigKeys = TypeOf<typeof root>
 /** Keys of an agent, of which the model keeps most as they are. */
 export type AgentKeys = TypeOf<typeof agent>
 /** Keys of the card, of which the model keeps most as they are. Times are ms. */

@@ -1,9 +1,12 @@
 /** The key `server`. */
 import { grpcListener } from '../listeners/grpc-schema.js'
+import type { ListenerTlsConfig } from '../listeners/tls-schema.js'
 import { listenerTls } from '../listeners/tls-schema.js'
+import type { HostPort } from '../model/listener-model.js'
+import type { CallerConfig } from './caller-schema.js'
 import { audiences, callerWithoutMatch } from './caller-schema.js'
-import type { Schema, TypeOf } from './schema-builder.js'
-import { count, duration, flag, list, mapping, nullable, section, text, string } from './schema-builder.js'
+import type { Schema, TypeOf, ValuesOf } from './schema-builder.js'
+import { array, count, duration, flag, list, mapping, nullable, orNull, section, string, text } from './schema-builder.js'
 
 /* `server.mesh`. */
 
@@ -21,39 +24,40 @@ const meshListener = section(
   }
 )
 
-const adminAccess: Schema = {
+const ADMIN_ACCESS = {
+  sources: array(
+    'Names of sources in `identity.sources` whose callers may use the admin listener.',
+    string('name'),
+    { minItems: 1, maxItems: 100, uniqueItems: true }
+  ),
+  audience: {
+    ...audiences(
+      'Values of the claim `aud` of access tokens for the admin listener: a token must name one of them, besides one of the `audience` of its source. Set this key if agents use the same source. The admin listener then rejects tokens for an agent. `null`: every audience of the source.'
+    ),
+    default: null
+  } as Schema<readonly string[] | null>,
+  allow: array(
+    'Conditions on the caller; one of them must match. Empty: every caller of `sources`.',
+    callerWithoutMatch('A condition on the caller. All keys must match.') as Schema<CallerConfig>,
+    { maxItems: 1000 },
+    []
+  ),
+  session: duration(
+    'Longest session of a browser. A session ends earlier when its credential expires or is revoked, and when the gateway restarts.',
+    '8h', '1m', '168h'
+  )
+}
+
+/** Who may use `/agents` and the console. `session` is in ms. */
+export type AdminAccessConfig = ValuesOf<typeof ADMIN_ACCESS, 'sources'>
+
+const adminAccess: Schema<AdminAccessConfig | null> = {
   type: ['object', 'null'],
   description:
     'Who may use `/agents` and the console: callers that `sources` verify and that `allow` names. Browsers sign in under `/console/` and get a session cookie. Probes and `/metrics` stay open; use `server.metrics` and a network policy for these. `null`: everybody who reaches the admin listener.',
   default: null,
   required: ['sources'],
-  properties: {
-    sources: {
-      type: 'array',
-      description: 'Names of sources in `identity.sources` whose callers may use the admin listener.',
-      items: string('name'),
-      minItems: 1,
-      maxItems: 100,
-      uniqueItems: true
-    },
-    audience: {
-      ...audiences(
-        'Values of the claim `aud` of access tokens for the admin listener: a token must name one of them, besides one of the `audience` of its source. Set this key if agents use the same source. The admin listener then rejects tokens for an agent. `null`: every audience of the source.'
-      ),
-      default: null
-    },
-    allow: {
-      type: 'array',
-      description: 'Conditions on the caller; one of them must match. Empty: every caller of `sources`.',
-      default: [],
-      items: callerWithoutMatch('A condition on the caller. All keys must match.'),
-      maxItems: 1000
-    },
-    session: duration(
-      'Longest session of a browser. A session ends earlier when its credential expires or is revoked, and when the gateway restarts.',
-      '8h', '1m', '168h'
-    )
-  },
+  properties: ADMIN_ACCESS,
   additionalProperties: false
 }
 
@@ -103,7 +107,7 @@ export const serverSchema = section('Where the gateway listens.', {
     minimum: 1,
     maximum: 64,
     'x-format': 'workers'
-  },
+  } as Schema<number | 'auto'>,
   tls: listenerTls(
     'TLS of the main listener, 1.2 or later. The gateway reads the files again when they change; `clientCertificate`, and switching TLS on or off, need a restart. Paths are relative to the configuration file.',
     'plain HTTP'
@@ -114,8 +118,8 @@ export const serverSchema = section('Where the gateway listens.', {
     'The AI Catalog of the agents at `/.well-known/ai-catalog.json` of the main listener: an entry for each agent whose card callers without credentials may see. The gateway signs the catalog with the first ES256 key of `card.sign`, and publishes the keys at `/.well-known/did.json`.',
     {
       publish: flag('Whether the gateway publishes the catalog. Needs `publisher`.', false),
-      publisher: {
-        ...mapping('The operator of the catalog. `null`: none.', ['domain', 'name'], {
+      publisher: orNull(
+        mapping('The operator of the catalog. `null`: none.', ['domain', 'name'], {
           domain: {
             ...text(
               'Domain name that you control. The publisher is `did:web:` and this name, and identifiers begin with `urn:air:` and this name.',
@@ -129,11 +133,9 @@ export const serverSchema = section('Where the gateway listens.', {
             minLength: 1,
             maxLength: 200,
             examples: ['Example Inc.']
-          }
-        }),
-        type: ['object', 'null'],
-        default: null
-      },
+          } as Schema<string>
+        })
+      ),
       documentationUrl: nullable('URL of documentation about your agents. `null`: none.', 'url')
     }
   ),
@@ -166,4 +168,16 @@ export const serverSchema = section('Where the gateway listens.', {
 })
 
 /** The console on the admin listener, and the directory of agents on the main listener. */
-export type ConsoleConfig = TypeOf<typeof serverSchema>['console']
+export type ConsoleConfig = ServerKeys['console']
+
+/** `server`, as in the file. Times are ms. */
+export type ServerKeys = TypeOf<typeof serverSchema>
+
+/** `server.mesh`, as in the file. */
+export type MeshListenerKeys = ServerKeys['mesh']
+
+export interface MeshListenerConfig {
+  readonly listen: HostPort
+  /** Null: clear-text HTTP/2 with prior knowledge (h2c). */
+  readonly tls: ListenerTlsConfig | null
+}

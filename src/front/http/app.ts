@@ -9,7 +9,7 @@ import { listenerOptions } from '../listener/http-listener.js'
 import { requireCertificates, tlsOptions } from '../listener/listener-tls.js'
 import type { FrontOptions } from './plugin.js'
 import { HttpFront, soleFront } from './plugin.js'
-import type { ListenerTlsConfig } from '#config/model/listener-model.js'
+import type { ListenerTlsConfig } from '#config/model/model.js'
 
 /**
  * @param tls TLS of the listener; null: plain HTTP

@@ -3,7 +3,7 @@ import { constants, createSecureServer, createServer } from 'node:http2'
 import type { Http2SecureServer, Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream, ServerOptions } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import { hostPortText } from '#config/listeners/host-port.js'
-import type { Config } from '#config/model/model.js'
+import type { Config, ListenerTlsConfig } from '#config/model/model.js'
 import type { Place } from '#guard.js'
 import { endOwner, listen, ownerOf } from '#guard.js'
 import type { ClientError } from '#telemetry/metrics/metrics.js'
@@ -12,7 +12,7 @@ import { ListenerCertificate, requireCertificates, tlsOptions } from './listener
 import type { ListenerName } from '#config/listeners/host-port.js'
 import { Connections } from './http2-connections.js'
 import type { GrpcFrontOptions, IncomingCall } from '../grpc/front.js'
-import type { HostPort, ListenerTlsConfig } from '#config/model/listener-model.js'
+import type { HostPort } from '#config/model/listener-model.js'
 
 /** Bytes that a client may send on one call before the gateway has read them. */
 export const STREAM_WINDOW = 262_144

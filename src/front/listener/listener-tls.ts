@@ -8,7 +8,7 @@ import { ownerOf, run } from '#guard.js'
 import type { Log } from '#telemetry/log.js'
 import type { TlsFiles } from '#upstream/tls.js'
 import { readTlsFiles, TlsFileError } from '#upstream/tls.js'
-import type { ListenerTlsConfig } from '#config/model/listener-model.js'
+import type { ListenerTlsConfig } from '#config/model/model.js'
 import { errorAt } from '#operator-errors.js'
 
 const MAIN = 'server.tls'

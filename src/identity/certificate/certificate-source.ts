@@ -1,5 +1,5 @@
 /** Callers by their client certificate. TLS, or the proxy, has verified the certificate; a source decides which name counts. */
-import type { CertificateConfig } from '#config/model/identity-model.js'
+import type { CertificateConfig } from '#config/model/model.js'
 import { TrustedProxies } from '#wire/forwarded.js'
 import type { CredentialProblem } from '../authentication.js'
 import type { Principal } from '../principal.js'

@@ -4,7 +4,7 @@
  * for access; here they reject only, and never allow.
  */
 import type { Reason, Rejection } from '#a2a/errors.js'
-import type { AgentDelegationConfig, PresenterConfig } from '#config/model/delegation-model.js'
+import type { AgentDelegationConfig, PresenterConfig } from '#config/model/model.js'
 import { actorDepth, actorsOf } from '#identity/actors.js'
 import type { Chain, ChainBudgets, ChainProblem } from '#identity/chain.js'
 import type { Principal } from '#identity/principal.js'

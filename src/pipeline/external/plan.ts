@@ -1,8 +1,7 @@
 /** Which questions a call needs: `external` of the agent, and `external` of the rules of its policies. Compiled once for each agent. */
 import type { Call } from '#a2a/message/call.js'
 import { carriesMessage } from '#a2a/operations.js'
-import type { ExternalCondition, ExternalConfig } from '#config/model/external-model.js'
-import type { AgentConfig } from '#config/model/model.js'
+import type { AgentConfig, ExternalCondition, ExternalConfig } from '#config/model/model.js'
 import { withBudget, unevaluated } from '#jsonschema/evaluation.js'
 import { formatsOf } from '#jsonschema/format-assertion.js'
 import type { Formats } from '#jsonschema/ajv.js'

@@ -2,8 +2,7 @@
  * `access`: entries that allow and deny what callers do with an agent, compiled. An entry of `deny` wins; with `allow`, an entry of it must
  * match. What cannot be decided counts as true in `deny` and as false in `allow`.
  */
-import type { AccessCondition, AccessConfig, AccessEntry } from '#config/model/access-model.js'
-import type { CallerConfig } from '#config/model/identity-model.js'
+import type { AccessCondition, AccessConfig, AccessEntry, CallerConfig } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
 import { withBudget, unevaluated, withSteps } from '#jsonschema/evaluation.js'
 import type { RequestSubject } from '../selectors/subject.js'

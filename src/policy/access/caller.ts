@@ -1,5 +1,5 @@
 /** Conditions on the caller (`caller`), compiled. */
-import type { CallerConfig, ClaimValue } from '#config/model/identity-model.js'
+import type { CallerConfig, ClaimValue } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
 import { compileGlob } from '#wire/glob.js'
 import type { JsonObject } from '#wire/json/object.js'

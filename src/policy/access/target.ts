@@ -1,7 +1,7 @@
 /** Compares the targets of an `access` entry (`on`, `methods`, `routes`) with the target of a request. */
 import { routeKey, routeOfKey } from '#a2a/extension-routes.js'
 import type { Operation } from '#a2a/operations.js'
-import type { AccessEntry } from '#config/model/access-model.js'
+import type { AccessEntry } from '#config/model/model.js'
 
 /** Target of a request. */
 export type Target =

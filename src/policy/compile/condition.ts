@@ -1,7 +1,6 @@
 /** Compiles `when` and `unless` of a rule to one function over a request or over one result of a response. */
 import { carriesMessage } from '#a2a/operations.js'
-import type { CallerConfig } from '#config/model/identity-model.js'
-import type { ConditionConfig, OnUnknown } from '#config/model/model.js'
+import type { CallerConfig, ConditionConfig, OnUnknown } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
 import { spendBudget } from '#jsonschema/evaluation.js'
 import { callerShape, compileCaller } from '../access/caller.js'

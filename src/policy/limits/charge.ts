@@ -1,6 +1,7 @@
 /** The limits of an agent, and the keys under which a request counts. Pure: a front asks the store. */
 import type { Operation } from '#a2a/operations.js'
-import type { LimitScope, Rate, RateKey } from '#config/model/rates-model.js'
+import type { LimitScope, RateKey } from '#config/model/model.js'
+import type { Rate } from '#config/model/rates-model.js'
 
 /** `burst` requests at once, and `count` in `period` ms. */
 export interface RateRule extends Rate { readonly burst: number }

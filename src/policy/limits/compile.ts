@@ -1,7 +1,6 @@
 /** Compiles `rates` and `budgets`. */
 import type { Operation } from '#a2a/operations.js'
-import type { Config } from '#config/model/model.js'
-import type { BudgetConfig, LimitScope, RateConfig, RateKey } from '#config/model/rates-model.js'
+import type { BudgetConfig, Config, LimitScope, RateConfig, RateKey } from '#config/model/model.js'
 import { FAILURES } from '#config/model/rates-model.js'
 import type { AgentLimits, CompiledLimit, LimitRule } from './charge.js'
 import { isBudget } from './charge.js'

@@ -1,7 +1,7 @@
 /** The keys of limits. A value that a client or an issuer chose becomes a digest, so that keys are short and reveal nothing. */
 import { createHash } from 'node:crypto'
 import type { Operation } from '#a2a/operations.js'
-import type { RateKey } from '#config/model/rates-model.js'
+import type { RateKey } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
 import type { Charge, CompiledLimit } from './charge.js'
 import { isBudget } from './charge.js'

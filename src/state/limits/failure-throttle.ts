@@ -1,5 +1,5 @@
 /** Bounds the failed authentications of one address. Only failures count, so callers behind one address never slow each other down. */
-import type { RateConfig } from '#config/model/rates-model.js'
+import type { RateConfig } from '#config/model/model.js'
 import type { CompiledLimit, RateRule } from '#policy/limits/charge.js'
 import { compileFailures } from '#policy/limits/compile.js'
 import { chargesOf } from '#policy/limits/keys.js'

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Dispatcher } from 'undici'
-import type { DecisionPointConfig } from '#config/model/external-model.js'
+import type { DecisionPointConfig } from '#config/model/model.js'
 import type { Headers } from '#config/secrets.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { isObject } from '#wire/json/object.js'

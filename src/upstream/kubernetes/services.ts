@@ -1,7 +1,7 @@
 /** The Services of Kubernetes that a label selector matches, with the readiness of their endpoints. */
 import { readFileSync } from 'node:fs'
 import type { Dispatcher } from 'undici'
-import type { KubernetesSourceConfig } from '#config/model/source-model.js'
+import type { KubernetesSourceConfig } from '#config/model/model.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { isObject } from '#wire/json/object.js'
 import { parseUrl } from '#wire/url.js'
