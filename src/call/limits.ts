@@ -10,6 +10,7 @@ import { RedisLimits } from '#state/limits/redis-limits.js'
 import type { Log } from '#telemetry/log.js'
 import type { Metrics } from '#telemetry/metrics/metrics.js'
 import { FailureLog } from '#agents/identity/failure-log.js'
+import { whenReady } from '#wire/when-ready.js'
 
 /** The parts of the configuration on which the limits depend. */
 export type LimitsConfig = Pick<Config, 'rates' | 'budgets' | 'state'>
@@ -96,9 +97,7 @@ export class Limits {
 
   private takeOwn (charges: readonly Charge[], toKey: (charge: Charge) => LimitKey): Admission | Promise<Admission> {
     const keys = charges.map(toKey)
-    const taken = this.memory.take(keys)
-    if (!(taken instanceof Promise)) return admissionOf(charges, taken ?? this.own.take(keys))
-    return taken.then(taken => admissionOf(charges, taken ?? this.own.take(keys)))
+    return whenReady(this.memory.take(keys), taken => admissionOf(charges, taken ?? this.own.take(keys)))
   }
 
   /** The memory is asked first: its counts can be withdrawn without another round trip. */

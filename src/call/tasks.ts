@@ -30,9 +30,7 @@ export class Tasks {
 
   /** @returns null when the task is unknown, or the store is unavailable; a promise never rejects */
   read (key: TaskKey): TaskRecord | null | Promise<TaskRecord | null> {
-    const record = this.store.read(key)
-    if (record instanceof Promise) return record.then(one => typeof one === 'string' ? null : one)
-    return typeof record === 'string' ? null : record
+    return whenReady(this.store.read(key), record => typeof record === 'string' ? null : record)
   }
 
   /** Returns the known state of a task without a counted lookup. Also null when only a server could provide it. */

@@ -8,6 +8,7 @@ import { credentialOf } from './credentials.js'
 import type { Principal } from './principal.js'
 import { combined, required } from './requirement.js'
 import { networkOf } from '#wire/ip.js'
+import { whenAllReady, whenReady } from '#wire/when-ready.js'
 import type { Requirement } from './schemes.js'
 
 /** Sources with the same carrier. */
@@ -61,9 +62,7 @@ export class Authenticator {
     isThrottled: (pending?: number) => boolean
   ): Authentication | Promise<Authentication> {
     const verification = this.verified(presented, requirement, { now, isThrottled })
-    return verification instanceof Promise
-      ? verification.then(found => required(found, requirement, this))
-      : required(verification, requirement, this)
+    return whenReady(verification, authentication => required(authentication, requirement, this))
   }
 
   private verified (
@@ -82,7 +81,7 @@ export class Authenticator {
     const { thumbprint } = certificate
     const result = this.credentials(presented, requirement, { now, isThrottled, network, thumbprint, audiences, last })
     if (outcome.sources.length === 0) return result
-    return result instanceof Promise ? result.then(settled => this.joinedTo(settled, outcome, now)) : this.joinedTo(result, outcome, now)
+    return whenReady(result, authentication => this.joinedTo(authentication, outcome, now))
   }
 
   private credentials (presented: Presented, requirement: Requirement, how: Circumstances): Authentication | Promise<Authentication> {
@@ -121,9 +120,7 @@ export class Authenticator {
     const fits = (names: readonly string[]): boolean => filled.every(({ sources }) => sources.some(({ name }) => names.includes(name)))
     if (!requirement.alternatives.some(fits)) return { kind: 'several', carriers: filled.map(({ carrier }) => carrier) }
     const results = filled.map(slot => verified(slot, credentialOf(presented, slot.carrier) ?? '', how))
-    return results.some(result => result instanceof Promise)
-      ? Promise.all(results).then(results => combined(results, requirement))
-      : combined(results as Authentication[], requirement)
+    return whenAllReady(results, authentications => combined(authentications, requirement))
   }
 }
 

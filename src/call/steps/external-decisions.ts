@@ -13,6 +13,7 @@ import { fail } from '../reply.js'
 import type { Result } from '../step.js'
 import { recordAnswers } from '../telemetry/external-telemetry.js'
 import type { Work } from '../work.js'
+import { whenSettled } from '#wire/when-ready.js'
 
 export function askPolicyServers (exchange: Exchange): Result | Promise<Result> {
   const work = exchange.work as Work
@@ -37,9 +38,7 @@ function observe (exchange: Exchange, asks: readonly Asking[]): void {
     const { settled, notices } = answeredRequest(request, answered, NO_CHANGE)
     recordAnswers(exchange, settled, notices)
   }
-  const answered = askFor(exchange, asks)
-  if (!(answered instanceof Promise)) return record(answered)
-  answered.then(record).catch((error: unknown) => { fail(exchange, error) })
+  whenSettled(askFor(exchange, asks), record, error => { fail(exchange, error) })
 }
 
 /** Observed answers change nothing. */

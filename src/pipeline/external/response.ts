@@ -21,7 +21,7 @@ import { askingOf, edited } from './request.js'
 import type { Answered, Asking } from './settle.js'
 import { settle } from './settle.js'
 import type { JsonLimits } from '#wire/json/json-result.js'
-import { whenReady } from '#wire/when-ready.js'
+import { whenReady, whenSettled } from '#wire/when-ready.js'
 
 /** @returns null when nobody asks about the response */
 export function responseQuestionsOf (
@@ -106,9 +106,7 @@ export class ResponseAsks {
   }
 
   #observe (asks: readonly Asking[]): void {
-    const answered = this.#driver.ask(asks)
-    if (!(answered instanceof Promise)) return this.#record(answered)
-    answered.then(answered => { this.#record(answered) }).catch((error: unknown) => { this.#driver.fault(error) })
+    whenSettled(this.#driver.ask(asks), answered => { this.#record(answered) }, error => { this.#driver.fault(error) })
   }
 
   #record (answered: readonly Answered[]): void {

@@ -3,6 +3,7 @@ import type { ResponseDecision } from '#policy/response/evaluator.js'
 import type { MessageTable } from '#wire/protobuf/table.js'
 import type { GrpcMessage } from '#wire/grpc/deframer.js'
 import { GrpcDeframer, grpcFrame } from '#wire/grpc/deframer.js'
+import { whenSettled } from '#wire/when-ready.js'
 import type { ExtendedCardPlan } from '../card/extended-card.js'
 import { rewriteCardMessage } from '../card/extended-card.js'
 import { internal, noMemory } from '../rejections.js'
@@ -101,8 +102,7 @@ export class HeldUnary implements GrpcBody {
       return
     }
     const decision = enforcement.settled(enforcement.evaluate(message.bytes, null), message.bytes, null)
-    if (!(decision instanceof Promise)) return this.store(decision, message)
-    decision.then(decision => { this.store(decision, message) }).catch((error: unknown) => { this.driver.abort(error) })
+    whenSettled(decision, decision => { this.store(decision, message) }, error => { this.driver.abort(error) })
   }
 
   private store (decision: ResponseDecision, message: GrpcMessage): void {

@@ -3,6 +3,7 @@ import type { ResponseDecision } from '#policy/response/evaluator.js'
 import type { Bytes } from '#wire/chunked-buffer.js'
 import { collected, whole } from '#wire/chunked-buffer.js'
 import { editJson } from '#wire/json/edit.js'
+import { whenSettled } from '#wire/when-ready.js'
 import type { ExtendedCardPlan } from '../card/extended-card.js'
 import { rewriteExtendedCard } from '../card/extended-card.js'
 import { noMemory } from '../rejections.js'
@@ -82,8 +83,7 @@ export class HeldJson extends WholeBody {
 
   protected override whole (bytes: Bytes): void {
     const decision = this.enforcement.settled(this.enforcement.evaluate(bytes, null), bytes, null)
-    if (!(decision instanceof Promise)) return this.store(decision, bytes)
-    decision.then(decision => { this.store(decision, bytes) }).catch((error: unknown) => { this.driver.abort(error) })
+    whenSettled(decision, decision => { this.store(decision, bytes) }, error => { this.driver.abort(error) })
   }
 
   private store (decision: ResponseDecision, bytes: Bytes): void {
