@@ -52,9 +52,9 @@ export function ownerOf (place: Place, end: () => void = ignore): Guarded {
 
 function report ({ place, facts = {} }: Guarded, error: unknown): void {
   if (reports.size === 0) process.emitWarning(error instanceof Error ? error : String(error))
-  for (const one of reports) {
+  for (const report of reports) {
     try {
-      one(place, error, facts)
+      report(place, error, facts)
     } catch {
       // Nothing is left that could report this error.
     }

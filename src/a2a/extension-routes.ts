@@ -62,9 +62,9 @@ export class ExtensionRoutes {
         byVerb: new Map<string, FoundRoute>()
       }
       places.set(shape, place)
-      const known = place.byVerb.get(verb)
-      const before = known?.versions ?? []
-      const route = known ?? { key, ...(below === undefined ? {} : { below }) }
+      const foundRoute = place.byVerb.get(verb)
+      const before = foundRoute?.versions ?? []
+      const route = foundRoute ?? { key, ...(below === undefined ? {} : { below }) }
       place.byVerb.set(verb, { ...route, versions: [...before, ...versions.filter(version => !before.includes(version))] })
     }
     this.places = [...places.values()].sort((a, b) => bySpecificity(a.segments, b.segments))

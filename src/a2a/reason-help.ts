@@ -447,7 +447,7 @@ function withoutParams (example: ReasonHelp['example']): ReasonHelp['example'] {
   return {
     ...example,
     message: shorter(example.message),
-    ...(example.fields === undefined ? {} : { fields: example.fields.map(one => ({ ...one, field: shorter(one.field) })) })
+    ...(example.fields === undefined ? {} : { fields: example.fields.map(field => ({ ...field, field: shorter(field.field) })) })
   }
 }
 

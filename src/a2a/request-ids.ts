@@ -119,36 +119,36 @@ class IdCollector {
   }
 }
 
-function addMessage ({ message, fields }: RequestView, found: IdCollector): void {
+function addMessage ({ message, fields }: RequestView, idCollector: IdCollector): void {
   if (message !== null) {
-    found.add('task', message.fields.get('taskId'), message.fields.pathOf('taskId'))
-    found.add('context', message.fields.get('contextId'), message.fields.pathOf('contextId'))
+    idCollector.add('task', message.fields.get('taskId'), message.fields.pathOf('taskId'))
+    idCollector.add('context', message.fields.get('contextId'), message.fields.pathOf('contextId'))
     const others = message.fields.get('referenceTaskIds')
     if (Array.isArray(others)) {
       const path = message.fields.pathOf('referenceTaskIds')
-      for (let i = 0; i < others.length && !found.full; i++) found.add('task', others[i], `${path}[${i}]`)
+      for (let i = 0; i < others.length && !idCollector.full; i++) idCollector.add('task', others[i], `${path}[${i}]`)
     }
   }
   const configuration = fields.get('configuration')
-  if (isObject(configuration)) addConfig(Fields.read(configuration, REQUEST, fields.pathOf('configuration'), []), found, 1)
+  if (isObject(configuration)) addConfig(Fields.read(configuration, REQUEST, fields.pathOf('configuration'), []), idCollector, 1)
 }
 
 /** A push notification configuration in a message may name another task than the message. */
-function addConfig (fields: Fields, found: IdCollector, depth: number): void {
-  found.add('task', fields.get('taskId'), fields.pathOf('taskId'))
-  found.add('task', nameId(fields.get('name')), fields.pathOf('name'))
-  found.add('task', nameId(fields.get('parent')), fields.pathOf('parent'))
+function addConfig (fields: Fields, idCollector: IdCollector, depth: number): void {
+  idCollector.add('task', fields.get('taskId'), fields.pathOf('taskId'))
+  idCollector.add('task', nameId(fields.get('name')), fields.pathOf('name'))
+  idCollector.add('task', nameId(fields.get('parent')), fields.pathOf('parent'))
   if (depth >= DEPTH) return
   for (const name of HOLDERS) {
     const inner = fields.get(name)
-    if (isObject(inner)) addConfig(Fields.read(inner, REQUEST, fields.pathOf(name), []), found, depth + 1)
+    if (isObject(inner)) addConfig(Fields.read(inner, REQUEST, fields.pathOf(name), []), idCollector, depth + 1)
   }
 }
 
 /** Agents differ in the spelling of parameters that they read, and in which one of several counts. */
-function addQuery (query: string, found: IdCollector): void {
+function addQuery (query: string, idCollector: IdCollector): void {
   if (query === '') return
   for (const [name, value] of new URLSearchParams(query)) {
-    if (isSameField(name, 'contextId')) found.add('context', value, 'query contextId')
+    if (isSameField(name, 'contextId')) idCollector.add('context', value, 'query contextId')
   }
 }

@@ -75,15 +75,18 @@ export class Router {
     const rpc = new Map<string, Map<Version, string>>()
     const rest: RestAddress[] = []
     const legacy = new Map<string, string>()
-    for (const one of interfaces) {
-      if (one.binding === 'JSONRPC') {
-        const versions = rpc.get(one.publicPath) ?? new Map<Version, string>()
-        if (!versions.has(one.version)) versions.set(one.version, one.dialPath)
-        rpc.set(one.publicPath, versions)
-        const extended = parentPath(one.upstreamPath) + LEGACY_EXTENDED_CARD
-        if (legacyExtendedCard && scope.problem(extended) === null) legacy.set(parentPath(one.publicPath) + LEGACY_EXTENDED_CARD, extended)
-      } else if (!rest.some(known => known.publicPath === one.publicPath && known.version === one.version)) {
-        rest.push({ publicPath: one.publicPath, upstreamPath: one.upstreamPath === '/' ? '' : one.upstreamPath, version: one.version })
+    for (const mappedInterface of interfaces) {
+      if (mappedInterface.binding === 'JSONRPC') {
+        const versions = rpc.get(mappedInterface.publicPath) ?? new Map<Version, string>()
+        if (!versions.has(mappedInterface.version)) versions.set(mappedInterface.version, mappedInterface.dialPath)
+        rpc.set(mappedInterface.publicPath, versions)
+        const extended = parentPath(mappedInterface.upstreamPath) + LEGACY_EXTENDED_CARD
+        if (legacyExtendedCard && scope.problem(extended) === null) {
+          legacy.set(parentPath(mappedInterface.publicPath) + LEGACY_EXTENDED_CARD, extended)
+        }
+      } else if (!rest.some(address => address.publicPath === mappedInterface.publicPath && address.version === mappedInterface.version)) {
+        const { publicPath, upstreamPath, version } = mappedInterface
+        rest.push({ publicPath, upstreamPath: upstreamPath === '/' ? '' : upstreamPath, version })
       }
     }
     this.rpc = new Map([...rpc].map(([path, byVersion]) => [path, { byVersion, versions: [...byVersion.keys()] }]))

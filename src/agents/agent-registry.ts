@@ -166,8 +166,8 @@ export class AgentRegistry {
       }
     })
     return entries.map(options => {
-      const known = current.get(options.config.name)
-      return known !== undefined && known.identity === identityOf(options) ? known : new Agent(options)
+      const agent = current.get(options.config.name)
+      return agent !== undefined && agent.identity === identityOf(options) ? agent : new Agent(options)
     })
   }
 
@@ -227,10 +227,10 @@ async function prepareShared (config: Config, earlier: Shared, options: AgentReg
 }
 
 /** Closes everything that `kept` does not use. */
-function closeShared ({ identity, decisionPoints, delegations }: Shared, kept: Shared): void {
-  identity?.close(kept.identity)
-  decisionPoints?.close(kept.decisionPoints)
-  delegations?.close(kept.delegations)
+function closeShared ({ identity, decisionPoints, delegations }: Shared, shared: Shared): void {
+  identity?.close(shared.identity)
+  decisionPoints?.close(shared.decisionPoints)
+  delegations?.close(shared.delegations)
 }
 
 function snapshotOf (config: Config, agents: readonly Agent[], shared: Shared): Snapshot {

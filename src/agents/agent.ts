@@ -279,7 +279,7 @@ export class Agent {
    */
   corsHeaders (origin: string, card: boolean): readonly string[] | Promise<readonly string[]> {
     if (card) return this.cors.headersFor({ origin, path: this.cardPath, method: 'GET' })
-    const rpc = this.state?.interfaces.find(one => one.binding === 'JSONRPC')
+    const rpc = this.state?.interfaces.find(mappedInterface => mappedInterface.binding === 'JSONRPC')
     const path = rpc?.dialPath ?? `${this.state?.interfaces[0]?.dialPath ?? this.upstreamBase}/message:send`.replace('//', '/')
     return this.cors.headersFor({ origin, path, method: 'OPTIONS' })
   }

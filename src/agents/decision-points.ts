@@ -100,13 +100,13 @@ export class DecisionPoints {
   }
 }
 
-function entryOf (name: string, config: DecisionPointConfig, known: Entry | undefined, env: NodeJS.ProcessEnv): Entry {
+function entryOf (name: string, config: DecisionPointConfig, entry: Entry | undefined, env: NodeJS.ProcessEnv): Entry {
   try {
     const headers = readHeaders(config.headers, env, 'headers')
     const tls = readTlsFiles(config.tls)
     const fingerprint = digest([config, headers, tls.fingerprint])
     redactAlso(Object.keys(headers).filter(header => header.includes('-')))
-    return known?.fingerprint === fingerprint ? known : { config, fingerprint, point: new DecisionPoint<FreshReply>(config, headers, tls) }
+    return entry?.fingerprint === fingerprint ? entry : { config, fingerprint, point: new DecisionPoint<FreshReply>(config, headers, tls) }
   } catch (error) {
     throw errorAt(`decisionPoints.${name}`, error, 'A2AGW_ERR_CONFIG_FILE')
   }

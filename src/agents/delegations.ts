@@ -45,7 +45,7 @@ export class Delegations {
     this.#config = config
     this.#signing = signing
     this.#fixed = chainKeysOf([...keysOf(signing.published), ...files])
-    this.#fetched = config.keys.flatMap(one => (one.url === null ? [] : [new GatewayKeys(one, one.url, options)]))
+    this.#fetched = config.keys.flatMap(key => (key.url === null ? [] : [new GatewayKeys(key, key.url, options)]))
     // `check` rejects `match`, which needs a budget of steps.
     this.#isAgent = config.agents === null ? () => false : compileCaller(config.agents, () => () => false)
   }

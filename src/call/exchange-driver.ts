@@ -73,7 +73,7 @@ export abstract class ExchangeDriver implements ResponseDriver {
     if (this.heldBytes <= MAX_HELD) return true
     this.held = null
     let ready = true
-    for (const one of held) ready = this.send(one)
+    for (const buffer of held) ready = this.send(buffer)
     return ready
   }
 
@@ -169,11 +169,11 @@ export abstract class ExchangeDriver implements ResponseDriver {
   before (): void {}
 
   evaluated (decision: ResponseDecision): void {
-    if (decision.violations.some(found => found.extension === GATEWAY && found.rule === OWNER_RULE)) {
+    if (decision.violations.some(violation => violation.extension === GATEWAY && violation.rule === OWNER_RULE)) {
       noteOwner(this.exchange, decision.rejection?.reason === 'STATE_UNAVAILABLE' ? 'unavailable' : 'mismatch')
     }
     this.telemetry?.decision(decision)
-    if (decision.violations.some(found => found.extension === GATEWAY && UNREAD.has(found.rule))) this.unreadable('malformed')
+    if (decision.violations.some(violation => violation.extension === GATEWAY && UNREAD.has(violation.rule))) this.unreadable('malformed')
   }
 
   unreadable (reason: UnreadableReason | 'no_memory'): void {

@@ -62,16 +62,16 @@ async function check (name: string | null, live: boolean, env: NodeJS.ProcessEnv
   const loaded = readConfiguration({ file: name, env, overrides: overridesFromEnvironment(env) })
   if (!loaded.ok) {
     const { problems, usage } = unusableConfiguration(name, loaded)
-    return { file, findings: problems.map(one => findingOf(one)), summary: null, ok: false, usage }
+    return { file, findings: problems.map(problem => findingOf(problem)), summary: null, ok: false, usage }
   }
-  const warnings = [...loaded.warnings, ...agreementFindings(loaded.config)].map(one => findingOf(one, 'warning'))
+  const warnings = [...loaded.warnings, ...agreementFindings(loaded.config)].map(diagnostic => findingOf(diagnostic, 'warning'))
   const summary = summaryOf(loaded.config)
   const directory = directoryNote(loaded.config)
   if (!live) {
     const { findings, notes } = await lookAtCardFiles(loaded.config, env)
     return {
       file,
-      findings: [...warnings, ...findings.map(one => findingOf(one, 'warning'))],
+      findings: [...warnings, ...findings.map(finding => findingOf(finding, 'warning'))],
       notes: [...directory, ...notes],
       summary,
       ok: true,
@@ -82,7 +82,7 @@ async function check (name: string | null, live: boolean, env: NodeJS.ProcessEnv
   const { findings, usable } = await withProgress(LOADING_CARDS, lookAtAgents(sources?.config ?? loaded.config, env))
   return {
     file,
-    findings: [...warnings, ...[...sources?.findings ?? [], ...findings].map(one => findingOf(one))],
+    findings: [...warnings, ...[...sources?.findings ?? [], ...findings].map(diagnostic => findingOf(diagnostic))],
     notes: directory,
     summary: summaryOf(sources?.config ?? loaded.config),
     ok: usable && sources?.readable !== false,
@@ -97,7 +97,7 @@ function isFormat (text: string): text is CheckFormat {
 /** Names the policies that come from the directory of `extensions.from`, and not from the gateway. */
 function directoryNote ({ agents, policyDirectory }: Config): string[] {
   if (policyDirectory === null) return []
-  const names = new Set(agents.flatMap(({ policies }) => policies.filter(one => one.layers.includes('directory')).map(({ name }) => name)))
+  const names = new Set(agents.flatMap(({ policies }) => policies.filter(policy => policy.layers.includes('directory')).map(({ name }) => name)))
   return [`policies from ${policyDirectory}: ${names.size === 0 ? 'no agent lists one' : [...names].sort().join(', ')}`]
 }
 
@@ -152,7 +152,7 @@ function checkReport (format: CheckFormat, result: CheckResult): string {
     case 'junit': return junit('a2a-gateway check', [{ name: file, cases: casesOf(result) }])
     case 'github': return annotations(findings) + last(result)
     default: {
-      const lines = findings.map(one => printDiagnostic(one.severity === 'warning' ? { ...one, message: `warning: ${one.message}` } : one))
+      const lines = findings.map(finding => printDiagnostic(finding.severity === 'warning' ? { ...finding, message: `warning: ${finding.message}` } : finding))
       return lines.map(line => `${line}\n`).join('') + last(result)
     }
   }
@@ -171,10 +171,10 @@ function amount (count: number, one: string, many: string): string {
 function casesOf ({ file, findings }: CheckResult): Parameters<typeof junit>[1][number]['cases'] {
   const errors = findings.filter(({ severity }) => severity === 'error')
   if (errors.length === 0) return [{ name: 'the configuration can be used', failure: null, file }]
-  return errors.map(one => ({
-    name: one.message,
-    ...(one.file === COMMAND_LINE ? {} : { file: one.file }),
-    ...(one.line === 0 ? {} : { line: one.line }),
-    failure: { kind: 'failure', message: textOf(one), text: formatDiagnostic(one), type: one.code }
+  return errors.map(error => ({
+    name: error.message,
+    ...(error.file === COMMAND_LINE ? {} : { file: error.file }),
+    ...(error.line === 0 ? {} : { line: error.line }),
+    failure: { kind: 'failure', message: textOf(error), text: formatDiagnostic(error), type: error.code }
   }))
 }

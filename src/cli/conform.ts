@@ -189,11 +189,11 @@ function diff (files: readonly string[], { json }: ConformArguments, io: Output)
 function reportJunit (report: Report): string {
   return junit(`A2A proxy profile ${report.profile}`, GROUPS.filter(group => report.groups[group] !== undefined).map(group => ({
     name: group,
-    cases: report.cases.filter(one => one.group === group &&
-      (one.outcome === 'passed' || one.outcome === 'failed' || one.outcome === 'error')).map(one => ({
-      name: `${one.id}: ${one.name}`,
-      failure: one.outcome === 'error' || (one.outcome === 'failed' && one.level === 'must')
-        ? { kind: one.outcome === 'error' ? 'error' : 'failure', message: one.lines[0] ?? '', text: one.lines.join('\n') } as const
+    cases: report.cases.filter(reportedCase => reportedCase.group === group &&
+      (reportedCase.outcome === 'passed' || reportedCase.outcome === 'failed' || reportedCase.outcome === 'error')).map(reportedCase => ({
+      name: `${reportedCase.id}: ${reportedCase.name}`,
+      failure: reportedCase.outcome === 'error' || (reportedCase.outcome === 'failed' && reportedCase.level === 'must')
+        ? { kind: reportedCase.outcome === 'error' ? 'error' : 'failure', message: reportedCase.lines[0] ?? '', text: reportedCase.lines.join('\n') } as const
         : null
     }))
   })))

@@ -101,33 +101,33 @@ function yamlOf (rule: unknown): string {
 }
 
 /**
- * @param found null: the configuration has no such policy, or there is no configuration
+ * @param ruleFound null: the configuration has no such policy, or there is no configuration
  * @param configured true when there is a configuration
  */
-export function rejectionText (one: PastedRejection, found: RuleFound | null, configured: boolean): string {
-  const { source, decision, agent, call, extension, rule, reason, message, violations, missingExtensions, ids } = one
-  const by = rule === null ? '' : `, by the rule ${visible(`${found?.policy ?? extension ?? '?'}/${rule}`, LENGTH)}`
+export function rejectionText (pastedRejection: PastedRejection, ruleFound: RuleFound | null, configured: boolean): string {
+  const { source, decision, agent, call, extension, rule, reason, message, violations, missingExtensions, ids } = pastedRejection
+  const by = rule === null ? '' : `, by the rule ${visible(`${ruleFound?.policy ?? extension ?? '?'}/${rule}`, LENGTH)}`
   const builtIn = rule !== null && Object.hasOwn(BUILT_IN, rule) ? BUILT_IN[rule] : undefined
   const fixes = [
     ...(missingExtensions.length === 0 ? [] : [`send the header "A2A-Extensions: ${visible(missingExtensions.join(','), LENGTH)}"`]),
     ...(violations.length === 0 && message !== null && missingExtensions.length === 0 ? [visible(message, LENGTH)] : []),
-    ...violations.filter(({ path }) => !/^header (?:x-)?a2a-extensions$/i.test(path)).map(one => visible(
-      `${one.path}: ${one.message}`, LENGTH
+    ...violations.filter(({ path }) => !/^header (?:x-)?a2a-extensions$/i.test(path)).map(violation => visible(
+      `${violation.path}: ${violation.message}`, LENGTH
     ))
   ]
   return [
     field('from', SOURCES[source]),
     ...(call === null ? [] : [field('call', visible(call, LENGTH))]),
-    ...(agent === null && found === null ? [] : [field('agent', visible(agent ?? found?.agent ?? '', LENGTH))]),
+    ...(agent === null && ruleFound === null ? [] : [field('agent', visible(agent ?? ruleFound?.agent ?? '', LENGTH))]),
     field('decision', decision === 'failed'
       ? 'not by a rule: the agent, or the way to it, failed'
       : `${decision}${by}${reason === null ? '' : ` (${visible(reason, LENGTH)})`}`),
     ...(message === null ? [] : [field('message', visible(message, LENGTH))]),
-    ...(found === null && rule !== null
+    ...(ruleFound === null && rule !== null
       ? [field('rule', configured ? 'the configuration has no such policy' : 'with --config FILE, this shows where the rule is')]
       : []),
-    ...(found === null ? [] : [field('rule', `${found.at ?? 'a position that is not known'}, policy ${found.policy}, mode ${found.mode}`)]),
-    ...(found?.definition?.split('\n').map(line => `           ${visible(line, LENGTH)}`) ?? []),
+    ...(ruleFound === null ? [] : [field('rule', `${ruleFound.at ?? 'a position that is not known'}, policy ${ruleFound.policy}, mode ${ruleFound.mode}`)]),
+    ...(ruleFound?.definition?.split('\n').map(line => `           ${visible(line, LENGTH)}`) ?? []),
     ...(builtIn === undefined ? [] : [field('', builtIn)]),
     ...(decision === 'failed' || fixes.length === 0 ? [] : ['', 'to fix in the request', ...fixes.map(fix => `  ${fix}`)]),
     ...(Object.keys(ids).length === 0

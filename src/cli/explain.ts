@@ -153,7 +153,7 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
     if (args.ask !== true) explanations.push(first)
     else explanations.push(await explainRequest(recorded, place, { ...options, answers: await askServers(first, config, args.env) }))
   }
-  const ok = explanations.every(one => one.decision !== 'reject' && one.answer?.decision !== 'reject')
+  const ok = explanations.every(explanation => explanation.decision !== 'reject' && explanation.answer?.decision !== 'reject')
   if (args.json) {
     io.out(`${JSON.stringify({ format: JSON_FORMAT, ok, warnings, requests: explanations }, null, 2)}\n`)
   } else {

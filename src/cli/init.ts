@@ -83,7 +83,7 @@ async function init (args: InitArguments, io: Output): Promise<number> {
         name,
         upstream,
         card: origin,
-        policies: known.map(one => one.name),
+        policies: known.map(knownPolicy => knownPolicy.name),
         proposed: proposed.map(({ proposal }) => ({ name: proposal.name, uri: proposal.uri }))
       })),
       warnings: tests.problems

@@ -29,7 +29,7 @@ export async function lookAtSources (file: string, config: Config, env: NodeJS.P
   try {
     // The state on disk belongs to the running gateway.
     const agentSources = unpinned
-      ? config.agentSources.map(one => ({ ...one, admit: one.admit === 'pinned' ? 'all' as const : one.admit }))
+      ? config.agentSources.map(agentSource => ({ ...agentSource, admit: agentSource.admit === 'pinned' ? 'all' as const : agentSource.admit }))
       : config.agentSources
     const own = { ...config, agentSources, server: { ...config.server, stateDir: null } }
     await sources.use(own, [])

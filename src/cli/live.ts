@@ -136,7 +136,7 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
 function textFindings ({ byVersion, extended = null }: LoadedCards): CardFinding[] {
   const raws = new Set([byVersion['1.0'].card.raw, byVersion['0.3'].card.raw, ...(extended === null ? [] : [extended.raw])])
   const unsafeTexts = [...raws].flatMap(lintTexts).map(({ message, hint }) => ({ message: visible(message, MAX_SENTENCE_CHARS), hint }))
-  return [...new Map(unsafeTexts.map(one => [one.message, one])).values()]
+  return [...new Map(unsafeTexts.map(unsafeText => [unsafeText.message, unsafeText])).values()]
 }
 
 /**

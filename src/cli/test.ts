@@ -75,7 +75,7 @@ export function runTest (args: TestArguments, io: Output): number {
   if (results.length === 0 && !broken) return unusable([usageProblem(`no test has a name that contains "${only ?? ''}"`)])
   io.out(report(run))
   if (broken) return UNUSABLE
-  return results.every(one => one.mismatches.length === 0) ? PASSED : FAILED
+  return results.every(result => result.mismatches.length === 0) ? PASSED : FAILED
 }
 
 /** Formats that also report why no test could be run. The others are for people, who read stderr; `--json` has an object of its own. */
@@ -116,7 +116,7 @@ const passed = ({ mismatches }: TestResult): boolean => mismatches.length === 0
 
 function testsAsJson (files: readonly NamedResult[]): string {
   const all = resultsOf(files)
-  const failed = all.filter(one => !passed(one)).length
+  const failed = all.filter(testResult => !passed(testResult)).length
   const unusable = files.filter(({ result }) => !result.ok).length
   return `${JSON.stringify({
     format: JSON_FORMAT,
@@ -126,7 +126,7 @@ function testsAsJson (files: readonly NamedResult[]): string {
     unusable,
     files: files.map(({ file, result }) => result.ok
       ? { file, tests: result.results.map(jsonOf) }
-      : { file, problems: result.problems.map(one => findingOf(one)) })
+      : { file, problems: result.problems.map(problem => findingOf(problem)) })
   }, null, 2)}\n`
 }
 
@@ -140,10 +140,10 @@ function testsAsJunit (files: readonly NamedResult[]): string {
 /** Annotations of failed tests and of problems of files, and a last line for people. */
 function testsAsAnnotations (files: readonly NamedResult[]): string {
   const all = resultsOf(files)
-  const failed = all.filter(one => !passed(one))
+  const failed = all.filter(testResult => !passed(testResult))
   const findings: (Finding & { readonly title?: string })[] = [
-    ...files.flatMap(({ result }) => result.ok ? [] : result.problems.map(one => findingOf(one))),
-    ...failed.map(one => ({ severity: 'error' as const, ...placeOf(one), message: failureText(one), title: titleOf(one) }))
+    ...files.flatMap(({ result }) => result.ok ? [] : result.problems.map(problem => findingOf(problem))),
+    ...failed.map(testResult => ({ severity: 'error' as const, ...placeOf(testResult), message: failureText(testResult), title: titleOf(testResult) }))
   ]
   return `${annotations(findings)}${all.length - failed.length} passed, ${failed.length} failed\n`
 }
@@ -152,15 +152,15 @@ function resultsOf (files: readonly NamedResult[]): TestResult[] {
   return files.flatMap(({ result }) => result.ok ? result.results : [])
 }
 
-function jsonOf (one: TestResult): object {
-  const { name, version, binding } = one
-  return { name, version, binding, ...placeOf(one), ok: passed(one), ...(passed(one) ? {} : detailsOf(one)) }
+function jsonOf (testResult: TestResult): object {
+  const { name, version, binding } = testResult
+  return { name, version, binding, ...placeOf(testResult), ok: passed(testResult), ...(passed(testResult) ? {} : detailsOf(testResult)) }
 }
 
-function caseOf (one: TestResult): Case {
-  const { file, line } = placeOf(one)
-  const message = one.mismatches.map(({ key }) => key).join(', ')
-  return { name: titleOf(one), file, line, failure: passed(one) ? null : { kind: 'failure', message, text: failureText(one) } }
+function caseOf (testResult: TestResult): Case {
+  const { file, line } = placeOf(testResult)
+  const message = testResult.mismatches.map(({ key }) => key).join(', ')
+  return { name: titleOf(testResult), file, line, failure: passed(testResult) ? null : { kind: 'failure', message, text: failureText(testResult) } }
 }
 
 function unusableCase (file: string, problem: Diagnostic): Case {

@@ -160,21 +160,22 @@ function originOf (name: string, source: Mapping, { identifier, published }: Dis
   return { source: name, kind: cluster ? 'kubernetes' : 'catalog', identifier, published, allowPrivate: cluster ? null : allowed }
 }
 
-/** Returns the agent as a file would have it. */
-/** The card of a pinned agent changes when `agents.lock` does. */
-function agentFrom (source: Mapping, found: DiscoveredAgent): JsonObject {
+/** Returns the agent as a file would have it. The card of a pinned agent changes when `agents.lock` does. */
+function agentFrom (source: Mapping, discoveredAgent: DiscoveredAgent): JsonObject {
   const { name = '{name}', path, upstream, card, extensions, ...rest } = structuredClone(mapping(source.agent))
   const changes = source.admit === undefined || source.admit === 'pinned' ? { changes: 'hold' } : {}
-  const placed = (text: unknown): unknown => typeof text === 'string' ? text.replaceAll('{name}', found.name) : text
-  const url = mapping(card).file === undefined && found.card !== null ? { url: found.card } : {}
-  const own = found.cardFile === null ? url : { file: found.cardFile }
+  const placed = (text: unknown): unknown => typeof text === 'string' ? text.replaceAll('{name}', discoveredAgent.name) : text
+  const url = mapping(card).file === undefined && discoveredAgent.card !== null ? { url: discoveredAgent.card } : {}
+  const own = discoveredAgent.cardFile === null ? url : { file: discoveredAgent.cardFile }
   return {
     ...rest,
     name: placed(name),
     path: placed(path),
-    upstream: { ...mapping(upstream), url: found.upstream },
+    upstream: { ...mapping(upstream), url: discoveredAgent.upstream },
     card: { ...changes, ...mapping(card), ...own },
-    ...(extensions === undefined && found.extensions.length === 0 ? {} : { extensions: withMore(extensions, found.extensions) })
+    ...(extensions === undefined && discoveredAgent.extensions.length === 0
+      ? {}
+      : { extensions: withMore(extensions, discoveredAgent.extensions) })
   }
 }
 

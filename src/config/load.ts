@@ -252,7 +252,7 @@ function walk (schema: Schema, root: Schema, value: unknown, path: Path): PathPr
     const target = root.$defs?.[$ref.replace('#/$defs/', '')]
     return target === undefined ? [] : walk(target, root, value, path)
   }
-  const branches = [...schema.anyOf ?? [], ...schema.allOf ?? []].flatMap(one => walk(one, root, value, path))
+  const branches = [...schema.anyOf ?? [], ...schema.allOf ?? []].flatMap(schema => walk(schema, root, value, path))
   if (Array.isArray(value)) {
     const { items } = schema
     return items === undefined ? branches : [...branches, ...value.flatMap((item, index) => walk(items, root, item, [...path, index]))]
@@ -307,7 +307,7 @@ function maskVariables ({ substituted, position }: Pick<YamlFile, 'substituted' 
   return diagnostic => {
     const here = substituted.filter(({ offset }) => position(offset).line === diagnostic.line)
     const masked = (text: string): string =>
-      here.reduce(withoutParts, replacements.reduce((now, one) => replaced(now, one, diagnostic.line), text))
+      here.reduce(withoutParts, replacements.reduce((now, replacement) => replaced(now, replacement, diagnostic.line), text))
     const { message, hint } = diagnostic
     return { ...diagnostic, message: masked(message), ...(hint === undefined ? {} : { hint: masked(hint) }) }
   }

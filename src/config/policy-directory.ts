@@ -72,11 +72,11 @@ export function readPolicyDirectory (
   }
   problems.push(...clashes([...read.keys()], items(mapping(from).replace), builtIn, named, at))
   const known = new Set([...builtIn, ...read.keys(), ...Object.keys(mapping(extensions))])
-  const policyProblems = [...read].flatMap(([name, one]) => {
-    if (one.problems.length > 0) return one.problems
-    const further = checks.flatMap(check => check({ extensions: { [name]: one.policy }, agents: [] }, path))
+  const policyProblems = [...read].flatMap(([name, readPolicy]) => {
+    if (readPolicy.problems.length > 0) return readPolicy.problems
+    const further = checks.flatMap(check => check({ extensions: { [name]: readPolicy.policy }, agents: [] }, path))
       .map(({ path: [, , ...steps], ...problem }) => ({ ...problem, path: steps }))
-    return [...foreign(one, known), ...further].map(problem => one.place(problem))
+    return [...foreign(readPolicy, known), ...further].map(problem => readPolicy.place(problem))
   })
   policyProblems.push(...cycles(read))
   return {
@@ -139,13 +139,13 @@ function foreign ({ policy }: ReadPolicy, known: ReadonlySet<string>): PathProbl
 function cycles (read: ReadonlyMap<string, ReadPolicy>): Diagnostic[] {
   const next = (name: string): string[] =>
     items(mapping(mapping(read.get(name)?.policy).activation).requires).filter(one => typeof one === 'string')
-  return [...read].flatMap(([name, one]) => {
+  return [...read].flatMap(([name, readPolicy]) => {
     const seen = new Set<string>()
     const open = next(name)
     for (let other = open.pop(); other !== undefined; other = open.pop()) {
       if (other === name) {
         return [
-          one.place(problemAt(['activation', 'requires'], `policy ${formatValue(name)} requires itself, also through others`, 'remove it'))
+          readPolicy.place(problemAt(['activation', 'requires'], `policy ${formatValue(name)} requires itself, also through others`, 'remove it'))
         ]
       }
       if (seen.has(other)) continue

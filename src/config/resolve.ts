@@ -180,9 +180,10 @@ function policyOf (layered: LayeredPolicy | null, baseDir: string): PolicyConfig
   if (inject === undefined) return policy
   return {
     ...policy,
-    inject: inject.map(one =>
-      one.fromSecret?.file === undefined ? one : { ...one, fromSecret: { file: resolvePath(baseDir, one.fromSecret.file) } }
-    )
+    inject: inject.map(injection => {
+      const { fromSecret } = injection
+      return fromSecret?.file === undefined ? injection : { ...injection, fromSecret: { file: resolvePath(baseDir, fromSecret.file) } }
+    })
   }
 }
 

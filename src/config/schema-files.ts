@@ -161,7 +161,7 @@ export class SchemaFiles {
       }
       if (!named && typeof $ref === 'string') {
         const [uri = ''] = $ref.split('#', 1)
-        const set = [...this.sets.values()].find(one => one.documents.has(uri))
+        const set = [...this.sets.values()].find(schemaSet => schemaSet.documents.has(uri))
         if (set !== undefined) {
           add(set)
           drafts.add(set.draft)

@@ -44,7 +44,7 @@ const PLACES = 40
 
 export function correctionOf (rejection: Rejection, violations: readonly EntryViolation[], version: string): Correction | null {
   // The caller cannot fix faults of a response.
-  if (violations.some(one => one.phase === 'response')) return null
+  if (violations.some(violation => violation.phase === 'response')) return null
   const headers: { name: string, value: string }[] = []
   const without: string[] = []
   const notes: { path: string, expected: string }[] = []
@@ -77,7 +77,7 @@ export function correctionOf (rejection: Rejection, violations: readonly EntryVi
 
 /** Returns the header's name from the violation, else the name for the version. */
 function headerOf (violations: readonly EntryViolation[], version: string): string {
-  const named = violations.map(one => HEADER.exec(one.path)?.[1]).find(name => name !== undefined && /^(?:x-)?a2a-extensions$/i.test(name))
+  const named = violations.map(violation => HEADER.exec(violation.path)?.[1]).find(name => name !== undefined && /^(?:x-)?a2a-extensions$/i.test(name))
   return named ?? (version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions')
 }
 

@@ -63,8 +63,8 @@ export class Decisions {
     const kept = [...newerThan(this.notable, last), ...newerThan(this.plain, last)].toSorted((a, b) => a.number - b.number)
     const dropped = last < 0 ? 0 : this.count - last - kept.length
     const built = (one: Kept): DecisionEntry => decisionEntryOf(String(one.number), one.ended)
-    const entries: readonly (Kept | DecisionEntry)[] = filter === null ? kept : kept.map(built).filter(one => matches(one, filter))
-    const shown = entries.slice(-PAGE).map(one => 'ended' in one ? built(one) : one)
+    const entries: readonly (Kept | DecisionEntry)[] = filter === null ? kept : kept.map(built).filter(entry => matches(entry, filter))
+    const shown = entries.slice(-PAGE).map(entry => 'ended' in entry ? built(entry) : entry)
     const beyond = last < 0 ? 0 : entries.length - shown.length
     return { last: this.count, missed: Math.max(0, dropped) + beyond, entries: shown }
   }
@@ -117,8 +117,8 @@ export function withFindings (before: readonly PhaseFindings[] | null, next: Pha
       ? next
       : {
           ...next,
-          violations: next.violations.slice(0, VIOLATIONS).map(one => ({
-            ...one, path: truncate(one.path), message: truncate(one.message)
+          violations: next.violations.slice(0, VIOLATIONS).map(violation => ({
+            ...violation, path: truncate(violation.path), message: truncate(violation.message)
           }))
         }
   ]

@@ -88,8 +88,8 @@ export interface DecisionEntry {
 export function decisionEntryOf (id: string, ended: Ended): DecisionEntry {
   const { refusal: rejection, found } = ended
   const violations = found.flatMap(violationsOf)
-  const first = violations.find(one => one.mode === 'enforce') ?? violations[0]
-  const edited = [...new Set(found.flatMap(one => one.edited))]
+  const first = violations.find(violation => violation.mode === 'enforce') ?? violations[0]
+  const edited = [...new Set(found.flatMap(phaseFindings => phaseFindings.edited))]
   return {
     id,
     at: ended.at,
@@ -121,20 +121,20 @@ export function decisionEntryOf (id: string, ended: Ended): DecisionEntry {
         ? null
         : correctionOf(
           rejection,
-          violations.filter(one => one.mode === 'enforce'),
+          violations.filter(violation => violation.mode === 'enforce'),
           ended.version
         )
   }
 }
 
 function violationsOf ({ phase, violations }: PhaseFindings): EntryViolation[] {
-  return violations.map(one => ({
+  return violations.map(violation => ({
     phase,
-    mode: one.mode === 'enforce' ? 'enforce' : 'observe',
-    extension: truncate(one.extension),
-    rule: truncate(one.rule),
-    reason: one.customReason ?? one.reason,
-    path: one.path,
-    message: one.message
+    mode: violation.mode === 'enforce' ? 'enforce' : 'observe',
+    extension: truncate(violation.extension),
+    rule: truncate(violation.rule),
+    reason: violation.customReason ?? violation.reason,
+    path: violation.path,
+    message: violation.message
   }))
 }

@@ -34,7 +34,7 @@ function hasOutcome (entry: DecisionEntry, wanted: string): boolean {
   if (wanted === '') return true
   if (wanted === '!') return entry.outcome !== 'forwarded'
   // Only the configuration tells which of these rules would reject: `rules/explained.ts` completes the selection.
-  if (wanted === 'would-reject') return entry.outcome !== 'rejected' && entry.violations.some(one => one.mode === 'observe')
+  if (wanted === 'would-reject') return entry.outcome !== 'rejected' && entry.violations.some(violation => violation.mode === 'observe')
   return entry.outcome === wanted
 }
 
@@ -42,8 +42,9 @@ function hasOutcome (entry: DecisionEntry, wanted: string): boolean {
 function textsOf (entry: DecisionEntry): string[] {
   const { rule, reason, message, requestId, traceId, taskId, contextId, caller, operation, binding, status, grpcStatus } = entry
   const texts = [rule, reason, message, requestId, traceId, taskId, contextId, operation, binding, String(status), grpcStatus]
-  const searchTexts = entry.violations.flatMap(one => [`${one.extension}/${one.rule}`, one.reason, one.path, one.message])
-  const answers = entry.answers.flatMap(one => [one.rule, one.use, one.outcome, one.problem, one.id, one.reasonUser, one.reasonAdmin])
+  const searchTexts = entry.violations.flatMap(violation => [`${violation.extension}/${violation.rule}`, violation.reason, violation.path, violation.message])
+  const answers = entry.answers.flatMap(({ rule, use, outcome, problem, id, reasonUser, reasonAdmin }) =>
+    [rule, use, outcome, problem, id, reasonUser, reasonAdmin])
   const named = caller === null ? [] : [caller.source, caller.id]
   return [...[...texts, ...answers].filter(text => text !== null), ...searchTexts, ...named, ...entry.edited, ...entry.extensions]
 }

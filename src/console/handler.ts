@@ -52,7 +52,7 @@ export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>)
   let trying = 0
 
   const agent = (name: string): ConsoleAgent => {
-    const agentState = source.agents().find(one => one.name === name)
+    const agentState = source.agents().find(agent => agent.name === name)
     if (agentState === undefined) throw new Failure({ status: 404, error: 'no agent has that name' })
     return agentState
   }
@@ -65,7 +65,7 @@ export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>)
     series: () => source.series(),
     agent: async query => {
       const { name } = agent(query.get('name') ?? '')
-      return (await source.described()).find(one => one.name === name) ?? null
+      return (await source.described()).find(description => description.name === name) ?? null
     },
     card: query => {
       const { state, config, publicBase, agreement } = agent(query.get('name') ?? '')

@@ -76,8 +76,8 @@ export async function matrixOf (source: ConsoleSource): Promise<{ readonly rows:
 /** Returns the URIs of the card, the URIs that the gateway requires or injects, and the URIs of policies that match no extension. */
 function urisOf ({ config, state }: ConsoleAgent): string[] {
   const policies = state === null ? [] : VERSIONS.map(version => state.policy[version])
-  const uris = new Set(policies.flatMap(one => [...one.declared, ...one.required.map(({ uri }) => uri), ...one.injected]))
-  const labelled = new Set(policies.flatMap(one => [...uris].map(uri => one.labels.get(uri))))
+  const uris = new Set(policies.flatMap(policy => [...policy.declared, ...policy.required.map(({ uri }) => uri), ...policy.injected]))
+  const labelled = new Set(policies.flatMap(policy => [...uris].map(uri => policy.labels.get(uri))))
   for (const { name, policy } of config.policies) {
     const uri = policy.uri ?? policy.uriPattern
     if (uri !== undefined && !labelled.has(name)) uris.add(uri)
@@ -92,18 +92,19 @@ interface Counts {
 
 function rowOf ({ name, config, state }: ConsoleAgent, uri: string, { extension: count, operation }: Counts): MatrixRow {
   const policies = state === null ? [] : VERSIONS.map(version => state.policy[version])
-  const label = policies.map(one => one.labels.get(uri)).find(one => one !== undefined) ?? uri
-  const listed = config.policies.find(one => one.name === label || one.policy.uri === uri || one.policy.uriPattern === uri)
-  const required = policies.flatMap(one => one.required).find(one => one.uri === uri)
-  const own = state !== null && VERSIONS.some(version => state.loaded.byVersion[version].card.extensions.some(one => one.uri === uri))
+  const label = policies.map(policy => policy.labels.get(uri)).find(one => one !== undefined) ?? uri
+  const listed = config.policies.find(policy => policy.name === label || policy.policy.uri === uri || policy.policy.uriPattern === uri)
+  const required = policies.flatMap(policy => policy.required).find(requiredExtension => requiredExtension.uri === uri)
+  const own = state !== null && VERSIONS.some(version =>
+    state.loaded.byVersion[version].card.extensions.some(declared => declared.uri === uri))
   return {
     agent: name,
     uri: clip(uri, 300),
-    declared: own ? 'card' : policies.some(one => one.declared.includes(uri)) ? 'gateway' : null,
+    declared: own ? 'card' : policies.some(policy => policy.declared.includes(uri)) ? 'gateway' : null,
     required: required === undefined ? null : listed?.policy.activation?.required === 'always' ? 'policy' : 'card',
     policy: listed?.name ?? null,
     mode: listed === undefined ? (required?.mode ?? null) : modeOf(config.mode, listed.policy),
-    injected: policies.some(one => one.injected.includes(uri)),
+    injected: policies.some(policy => policy.injected.includes(uri)),
     has: listed === undefined ? null : contentsOf(listed, policies),
     seen: {
       client: count(label, 'client', 'confirmed') + count(label, 'client', 'absent'),
@@ -123,12 +124,12 @@ function additionsOf ({ methods = {}, routes = [] }: PolicyConfig): string[] {
 
 function contentsOf ({ name, policy }: ResolvedPolicy, policies: readonly AgentPolicy[]): Contents {
   const { request = [], response = [], correlate = [], state, methods = {}, routes = [], owns = {} } = policy
-  const offered = policies.flatMap(one => [...one.methods.values(), ...one.routes.values()].flat())
+  const offered = policies.flatMap(policy => [...policy.methods.values(), ...policy.routes.values()].flat())
   return {
     rules: request.length + response.length + correlate.length + (state === undefined ? 0 : 1),
     methods: Object.keys(methods).length,
     routes: routes.length,
     evidence: Object.values(owns).reduce((sum, list) => sum + list.length, 0),
-    offered: new Set(offered.filter(one => one.policy === name).map(one => one.name)).size
+    offered: new Set(offered.filter(addition => addition.policy === name).map(addition => addition.name)).size
   }
 }

@@ -42,7 +42,7 @@ export async function overviewOf (source: ConsoleSource, wanted: string): Promis
   const count = (agent: string, outcome: string): number => byOutcome.get(keyOf(agent, outcome)) ?? 0
   const findings = sumBy(metrics, 'violations_total', labels => labels.mode === 'observe' ? keyOf(labels.agent) : null)
   const all = new Map(source.agents().map(agent => [agent.name, agent]))
-  const matching = described.filter(one => one.name.includes(wanted))
+  const matching = described.filter(description => description.name.includes(wanted))
   const shown = matching.slice(0, LISTED)
   return {
     ...statusOf(source),
@@ -50,14 +50,14 @@ export async function overviewOf (source: ConsoleSource, wanted: string): Promis
     streams: total(sumBy(metrics, 'streams_active', () => '')),
     active: total(sumBy(metrics, 'requests_active', () => '')),
     matching: matching.length,
-    agents: shown.map(one => agentOf(one, all.get(one.name) ?? null, {
-      forwarded: count(one.name, 'forwarded'),
-      rejected: count(one.name, 'rejected'),
-      errors: count(one.name, 'agent_error'),
-      agentFailed: count(one.name, 'upstream_error'),
-      gatewayFailed: count(one.name, 'gateway_error'),
-      aborted: count(one.name, 'client_aborted'),
-      observed: findings.get(keyOf(one.name)) ?? 0
+    agents: shown.map(description => agentOf(description, all.get(description.name) ?? null, {
+      forwarded: count(description.name, 'forwarded'),
+      rejected: count(description.name, 'rejected'),
+      errors: count(description.name, 'agent_error'),
+      agentFailed: count(description.name, 'upstream_error'),
+      gatewayFailed: count(description.name, 'gateway_error'),
+      aborted: count(description.name, 'client_aborted'),
+      observed: findings.get(keyOf(description.name)) ?? 0
     }))
   }
 }
@@ -106,7 +106,7 @@ function cardOf ({ agreement, ...card }: CardStatus): object {
     ...card,
     waits: agreement?.held != null,
     problem: card.problem === null ? null : clip(card.problem, 500),
-    changes: card.changes.slice(0, CHANGES).map(one => ({ ...one, name: clip(one.name, 300) })),
+    changes: card.changes.slice(0, CHANGES).map(change => ({ ...change, name: clip(change.name, 300) })),
     warnings: clipAll(card.warnings, 20)
   }
 }

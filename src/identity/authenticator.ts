@@ -44,7 +44,7 @@ export class Authenticator {
   /** The carriers of alternatives of sources. Sources with one carrier make one alternative. */
   carriersOf (alternatives: readonly (readonly string[])[]): Carriers {
     const lists = alternatives.map(names => names.map(name => this.bySource.get(name)).filter(carrier => carrier !== undefined))
-    const indexOf = (one: Carrier): number => this.carriers.findIndex(other => isSame(one, other))
+    const indexOf = (carrier: Carrier): number => this.carriers.findIndex(other => isSame(carrier, other))
     const keyOf = (carriers: readonly Carrier[]): string => carriers.map(indexOf).sort().join()
     return [...new Map(lists.map(carriers => [keyOf(carriers), carriers])).values()]
   }
@@ -124,9 +124,9 @@ export class Authenticator {
   }
 }
 
-function isSame (one: Carrier, other: Carrier): boolean {
-  return one.in === other.in && one.name === other.name && one.scheme === other.scheme &&
-    one.metadata?.namespace === other.metadata?.namespace && one.metadata?.key === other.metadata?.key
+function isSame (carrier: Carrier, other: Carrier): boolean {
+  return carrier.in === other.in && carrier.name === other.name && carrier.scheme === other.scheme &&
+    carrier.metadata?.namespace === other.metadata?.namespace && carrier.metadata?.key === other.metadata?.key
 }
 
 function verified (slot: Slot, credential: string, how: Circumstances): Authentication | Promise<Authentication> {

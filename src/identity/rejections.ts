@@ -15,7 +15,7 @@ export function missing (carriers: Carriers): Rejection {
 }
 
 function shownCarriers (carriers: Carriers): string {
-  return [...new Set(carriers.map(one => one.map(shownCarrier).join(' and ')))].join(', or ')
+  return [...new Set(carriers.map(carrier => carrier.map(shownCarrier).join(' and ')))].join(', or ')
 }
 
 /** @param carriers those of the credentials that the request lacks */

@@ -43,24 +43,24 @@ const UNFIT: Fit = { kind: 'unfit' }
 /** Compares a requirement with the sources that verified a request, at least one. All but certificates must belong to the alternative. */
 export function fitOf ({ alternatives, certificates }: Requirement, verified: readonly string[]): Fit {
   const missing: (readonly string[])[] = []
-  for (const one of alternatives) {
-    if (!verified.every(name => one.includes(name) || certificates.has(name))) continue
-    const rest = one.filter(name => !verified.includes(name))
-    if (rest.length === 0) return { kind: 'met', sources: [...one, ...verified.filter(name => !one.includes(name))] }
-    if (rest.length < one.length) missing.push(rest)
+  for (const alternative of alternatives) {
+    if (!verified.every(name => alternative.includes(name) || certificates.has(name))) continue
+    const rest = alternative.filter(name => !verified.includes(name))
+    if (rest.length === 0) return { kind: 'met', sources: [...alternative, ...verified.filter(name => !alternative.includes(name))] }
+    if (rest.length < alternative.length) missing.push(rest)
   }
   return missing.length === 0 ? UNFIT : { kind: 'incomplete', missing }
 }
 
 export function required (
-  found: Authentication,
+  authentication: Authentication,
   requirement: Requirement,
   authenticator: { carriersOf (alternatives: readonly (readonly string[])[]): Carriers }
 ): Authentication {
-  if (found.kind !== 'caller' || isMetAlone(requirement, found.principal)) return found
-  const { principal: { source, sources }, carrier } = found
+  if (authentication.kind !== 'caller' || isMetAlone(requirement, authentication.principal)) return authentication
+  const { principal: { source, sources }, carrier } = authentication
   const fit = fitOf(requirement, sources)
-  if (fit.kind === 'met') return found
+  if (fit.kind === 'met') return authentication
   return fit.kind === 'incomplete'
     ? { kind: 'incomplete', source, missing: authenticator.carriersOf(fit.missing) }
     : { kind: 'failed', problem: 'source', source, carrier }
@@ -69,7 +69,7 @@ export function required (
 /** True when the one source of a caller is an alternative: `fitOf` without its lists, for most requests. */
 function isMetAlone ({ alternatives }: Requirement, { source, sources }: Principal): boolean {
   if (sources.length !== 1) return false
-  for (const one of alternatives) if (one.length === 1 && one[0] === source) return true
+  for (const alternative of alternatives) if (alternative.length === 1 && alternative[0] === source) return true
   return false
 }
 
@@ -111,7 +111,7 @@ export function requirementOfCards (
   const [first, ...others] = each
   const certificates = certificatesOf(sources)
   if (first === undefined) return { alternatives: [], anonymous: false, certificates, audiences, unmet: [] }
-  const common = first.alternatives.filter(one => others.every(other => other.alternatives.some(two => keyOf(one) === keyOf(two))))
+  const common = first.alternatives.filter(shared => others.every(other => other.alternatives.some(two => keyOf(shared) === keyOf(two))))
   const differ = each.some(({ alternatives }) => alternatives.length !== common.length)
   return {
     alternatives: common,

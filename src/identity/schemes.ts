@@ -107,13 +107,13 @@ export function covers (source: CallerSource, scheme: SecurityScheme): boolean {
  * alternative: the Go client attaches nothing to a card that offers only OpenID Connect (a2a-go v2.3.1, a2aclient/auth.go).
  */
 export function offeredFor ({ alternatives, anonymous }: Requirement, sources: readonly CallerSource[]): OfferedSecurity {
-  const used = sources.filter(({ name }) => alternatives.some(one => one.includes(name)))
+  const used = sources.filter(({ name }) => alternatives.some(alternative => alternative.includes(name)))
   const discovered = new Map<string, string>()
   const names = new Set(sources.map(({ name }) => name))
   for (const { name, discovery } of used) if (discovery !== null) discovered.set(name, uniqueName(`${name}-oidc`, names))
   const further = alternatives
-    .filter(one => one.some(name => discovered.has(name)))
-    .map(one => one.map(name => discovered.get(name) ?? name))
+    .filter(alternative => alternative.some(name => discovered.has(name)))
+    .map(alternative => alternative.map(name => discovered.get(name) ?? name))
   return {
     schemes: [
       ...used.map(({ name, scheme }) => [name, scheme] as const),

@@ -54,12 +54,12 @@ export function writeSchemas (schemas: ReadonlyMap<string, SchemaToWrite>): Read
   let characters = 0
   for (const [key, schema] of schemas) {
     const patterns = new Patterns(MAX_PATTERNS_SIZE)
-    const one = writeSchema(schema, patterns)
+    const writtenSchema = writeSchema(schema, patterns)
     all.adopt(patterns)
     if (all.exceeded) return all.problem
-    if (one.code.ok) characters += one.code.quick.code.length + one.code.full.code.length
+    if (writtenSchema.code.ok) characters += writtenSchema.code.quick.code.length + writtenSchema.code.full.code.length
     if (characters > MAX_CODE_OF_CARD) return `the schemas of the card compile to more than ${MAX_CODE_OF_CARD} characters of code together`
-    written.set(key, one)
+    written.set(key, writtenSchema)
   }
   return written
 }

@@ -33,8 +33,8 @@ export function replaceKeywords (ajv: AnyAjv): void {
   // Ajv compares the data with one value after the other, and compares whole values without a charge.
   replace(ajv, 'enum', cxt => {
     const values = cxt.schema as readonly unknown[]
-    const known = cxt.gen.scopeValue('obj', { ref: new Values(values), code: _`keywords.values(${cxt.schemaCode})` })
-    cxt.pass(_`${known}.has(${cxt.data})`)
+    const name = cxt.gen.scopeValue('obj', { ref: new Values(values), code: _`keywords.values(${cxt.schemaCode})` })
+    cxt.pass(_`${name}.has(${cxt.data})`)
   })
   replace(ajv, 'const', cxt => {
     const equal = cxt.gen.scopeValue('func', { ref: areEqual, code: _`keywords.areEqual` })

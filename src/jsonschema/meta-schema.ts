@@ -46,9 +46,9 @@ const validators = new Map<Draft, ValidateFunction>()
 /** @returns where the schema breaks the rules of its draft, or null */
 export function metaProblem (schema: unknown, draft: Draft): SchemaProblem | null {
   try {
-    const known = validators.get(draft)
-    const validate = known ?? metaSchemas()?.[draft](KEYWORDS) ?? compileMeta(draft)
-    if (known === undefined) validators.set(draft, validate)
+    const validateFunction = validators.get(draft)
+    const validate = validateFunction ?? metaSchemas()?.[draft](KEYWORDS) ?? compileMeta(draft)
+    if (validateFunction === undefined) validators.set(draft, validate)
     return problemBy(validate, schema)
   } catch (error) {
     return { pointer: '', message: clip((error as Error).message) }

@@ -88,7 +88,7 @@ function visit (value: unknown, role: Role, pointer: string, draft: Draft, found
 
 function unknownKeyword (key: string, draft: Draft): Pick<SchemaMistake, 'message' | 'hint'> {
   const name = JSON.stringify(key.slice(0, MAX_NAME_CHARS))
-  const other = (Object.keys(KEYWORDS_OF) as Draft[]).find(one => KEYWORDS_OF[one].has(key))
+  const other = (Object.keys(KEYWORDS_OF) as Draft[]).find(draft => KEYWORDS_OF[draft].has(key))
   const near = nearest(key, [...KEYWORDS_OF[draft]])
   return {
     message: `${name} is not a keyword of JSON Schema ${draft}`,

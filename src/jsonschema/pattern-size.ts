@@ -150,10 +150,10 @@ class Sizer {
   }
 }
 
-function close (one: Level): { readonly size: number, readonly copies: number } {
+function close (level: Level): { readonly size: number, readonly copies: number } {
   return {
-    size: one.done + Math.max(1, one.branch + one.last),
-    copies: one.doneCopies + one.copies + one.lastCopies
+    size: level.done + Math.max(1, level.branch + level.last),
+    copies: level.doneCopies + level.copies + level.lastCopies
   }
 }
 

@@ -71,10 +71,10 @@ export class Patterns {
 
   /** @throws Error in plain words when the pattern cannot be used */
   compile (pattern: string): CompiledPattern {
-    const known = this.of(pattern)
-    known.compiled ??= this.exceeded ? new Error(this.problem) : attempt(pattern)
-    if (known.compiled instanceof Error) throw known.compiled
-    return known.compiled
+    const knownPattern = this.of(pattern)
+    knownPattern.compiled ??= this.exceeded ? new Error(this.problem) : attempt(pattern)
+    if (knownPattern.compiled instanceof Error) throw knownPattern.compiled
+    return knownPattern.compiled
   }
 
   /**
@@ -82,7 +82,7 @@ export class Patterns {
    * @param patterns the other instance
    */
   adopt (patterns: Patterns): void {
-    for (const [pattern, one] of patterns.known) this.add(pattern, one)
+    for (const [pattern, knownPattern] of patterns.known) this.add(pattern, knownPattern)
   }
 
   /** Counts a pattern of another instance. It is compiled once for both instances. */
@@ -94,11 +94,11 @@ export class Patterns {
     return this.known.get(pattern) ?? this.add(pattern, { size: sizeOf(pattern), compiled: null })
   }
 
-  private add (pattern: string, one: KnownPattern): KnownPattern {
-    if (this.known.has(pattern)) return one
-    this.known.set(pattern, one)
-    this.sum += one.size
-    return one
+  private add (pattern: string, knownPattern: KnownPattern): KnownPattern {
+    if (this.known.has(pattern)) return knownPattern
+    this.known.set(pattern, knownPattern)
+    this.sum += knownPattern.size
+    return knownPattern
   }
 }
 

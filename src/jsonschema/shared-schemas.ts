@@ -16,8 +16,8 @@ const gone = new FinalizationRegistry<string>(key => { if (shared.get(key)?.dere
 /** Compiles a schema of the operator, or returns the compiled form of an equal one. */
 export function compileShared (schema: unknown, formats: Formats = 'assert'): CompileResult {
   const key = schemaKey(schema, formats)
-  const known = shared.get(key)?.deref()
-  if (known !== undefined) return known
+  const compileResult = shared.get(key)?.deref()
+  if (compileResult !== undefined) return compileResult
   const made = compileSchema(schema, new Patterns(), formats)
   shared.set(key, new WeakRef(made))
   gone.register(made, key)

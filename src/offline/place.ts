@@ -26,9 +26,9 @@ export interface Place {
 export function placeOf (recorded: RecordedRequest, agents: readonly AgentConfig[], wanted: string | null): Place | null {
   const { target } = recorded
   if (wanted !== null) {
-    const config = agents.find(one => one.name === wanted)
+    const config = agents.find(agent => agent.name === wanted)
     if (config === undefined) {
-      throw new CannotExplain(`there is no agent "${wanted}" (the configuration has ${agents.map(one => one.name).join(', ')})`)
+      throw new CannotExplain(`there is no agent "${wanted}" (the configuration has ${agents.map(agent => agent.name).join(', ')})`)
     }
     return { config, foundBy: 'flag', path: target === null ? null : below(config.path, splitTarget(target).path) }
   }
@@ -36,7 +36,7 @@ export function placeOf (recorded: RecordedRequest, agents: readonly AgentConfig
     const [config] = agents
     if (config === undefined || agents.length > 1) {
       throw new CannotExplain(
-        `a JSON-RPC envelope alone names no address; choose the agent with --agent: ${agents.map(one => one.name).join(', ')}`
+        `a JSON-RPC envelope alone names no address; choose the agent with --agent: ${agents.map(agent => agent.name).join(', ')}`
       )
     }
     return { config, foundBy: 'only', path: null }
@@ -72,9 +72,9 @@ export function plainRequest (recorded: RecordedRequest, path: string | null, st
 }
 
 function rpcPath (headers: readonly string[], state: AgentState): string {
-  const interfaces = state.interfaces.filter(one => one.binding === 'JSONRPC')
+  const interfaces = state.interfaces.filter(mappedInterface => mappedInterface.binding === 'JSONRPC')
   const { version } = readRequestedVersion(headOf('POST', headers), '')
-  const chosen = interfaces.find(one => one.version === version) ?? interfaces[0]
+  const chosen = interfaces.find(mappedInterface => mappedInterface.version === version) ?? interfaces[0]
   if (chosen === undefined) {
     throw new CannotExplain('this is a JSON-RPC envelope alone, and the card lists no JSON-RPC interface; record the whole request')
   }

@@ -47,8 +47,8 @@ export function grpcStatusLines (
   return [
     `  grpc-status ${code} ${name}`,
     `  ${message}`,
-    ...trailers.filter(one => !/^(?:grpc-(?:status|message|status-details-bin)|content-type|content-length)$/.test(one.name))
-      .map(one => `  ${one.name}: ${one.value}`),
+    ...trailers.filter(trailer => !/^(?:grpc-(?:status|message|status-details-bin)|content-type|content-length)$/.test(trailer.name))
+      .map(trailer => `  ${trailer.name}: ${trailer.value}`),
     ...(details.length === 0 ? [] : ['', '  details']),
     ...details.map(({ '@type': type, ...rest }) => `    ${String(type).replace('type.googleapis.com/', '')} ${JSON.stringify(rest)}`)
   ]

@@ -146,13 +146,13 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   const listed = [...cards['1.0'].interfaces, ...cards['0.3'].interfaces]
   const grpcListed = distinctGrpc([...cards['1.0'].grpc, ...cards['0.3'].grpc])
   const { mapped, conflicts } = mapInterfaces(distinct(listed.filter(carries)), scope)
-  const mappedGrpc = mapGrpc(grpcListed.filter(carries), grpc, conflicts).filter(one => one !== null)
+  const mappedGrpc = mapGrpc(grpcListed.filter(carries), grpc, conflicts).filter(mappedGrpcInterface => mappedGrpcInterface !== null)
   conflicts.push(
     ...listed
-      .filter(one => !carries(one))
-      .map(one =>
-        `${one.binding} ${one.unknownMinor ?? ''} ${one.url.origin}${one.url.pathname} is not served: protocol.unknownMinor is reject`),
-    ...grpcListed.filter(one => !carries(one)).map(one => `${grpcLabel(one)} is not served: protocol.unknownMinor is reject`)
+      .filter(cardInterface => !carries(cardInterface))
+      .map(cardInterface =>
+        `${cardInterface.binding} ${cardInterface.unknownMinor ?? ''} ${cardInterface.url.origin}${cardInterface.url.pathname} is not served: protocol.unknownMinor is reject`),
+    ...grpcListed.filter(grpcInterface => !carries(grpcInterface)).map(grpcInterface => `${grpcLabel(grpcInterface)} is not served: protocol.unknownMinor is reject`)
   )
   const interfaces = [...mapped, ...mappedGrpc]
   if (interfaces.length === 0) {
@@ -163,7 +163,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     scope,
     grpc,
     signature: agent.card.signature === 'verbatim' ? 'verbatim' : 'strip',
-    routed: one => carries(one) && routed.has(routeKey(one)),
+    routed: mappedInterface => carries(mappedInterface) && routed.has(routeKey(mappedInterface)),
     additions,
     security: security.offered,
     texts: agent.card.texts
@@ -188,8 +188,8 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
       return caller => compiled.schema.matches(caller) === true
     }
   })
-  const seen = agent.card.extended === null ? previous?.seen ?? new ExtendedCardNames() : null
-  const policy = policiesOf(cards, options, cache, seen)
+  const extendedCardNames = agent.card.extended === null ? previous?.seen ?? new ExtendedCardNames() : null
+  const policy = policiesOf(cards, options, cache, extendedCardNames)
   const uncarried = [cards['1.0'], cards['0.3']].flatMap(card => uncarriedPaths(card, mapped, scope))
   const lowered = loweredRequirements(agent, [...new Set([cards['1.0'], cards['0.3']])])
   const router = new Router(mapped, cards['0.3'].legacyExtendedCard, extensionRoutes(mapped, policy), { scope, uncarried })
@@ -197,7 +197,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     loaded,
     router,
     interfaces,
-    seen,
+    seen: extendedCardNames,
     unknownMinor: agent.protocol.unknownMinor,
     backslashNames: agent.protocol.backslashNames,
     access: accessOf(agent),
@@ -241,22 +241,22 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
  * these paths without inspection.
  */
 function uncarriedPaths (card: AgentCard, mapped: readonly MappedInterface[], scope: PathScope): string[] {
-  const carried = new Set(mapped.map(one => one.url))
+  const carried = new Set(mapped.map(mappedInterface => mappedInterface.url))
   const written = [
-    ...card.uncarried.map(one => one.path),
-    ...card.interfaces.filter(one => !carried.has(one.text)).map(one => one.url.pathname)
+    ...card.uncarried.map(uncarriedInterface => uncarriedInterface.path),
+    ...card.interfaces.filter(cardInterface => !carried.has(cardInterface.text)).map(cardInterface => cardInterface.url.pathname)
   ]
   return written.filter(path => path !== null).map(path => interfacePath(path, scope.base)).filter(path => path !== null)
 }
 
 /** Routes that policies add, in the versions that the agent supports. Routes below the agent come first: they win at the same path. */
 function extensionRoutes (interfaces: readonly MappedInterface[], policies: Readonly<Record<Version, AgentPolicy>>): ExtensionRoute[] {
-  const routes = VERSIONS.filter(version => interfaces.some(one => one.version === version)).flatMap(version =>
+  const routes = VERSIONS.filter(version => interfaces.some(mappedInterface => mappedInterface.version === version)).flatMap(version =>
     [...policies[version].routes.keys()].map(key => ({ key, version, ...routeOfKey(key) }))
   )
-  const ofAgent = routes.filter(one => one.base === 'agent').map(({ verb, path, version }) => ({ verb, path, versions: [version] }))
-  const ofInterfaces = routes.filter(one => one.base === 'interface').flatMap(({ key, verb, path, version }) =>
-    interfaces.filter(one => one.binding === 'HTTP+JSON' && one.version === version).map(({ publicPath, upstreamPath }) => ({
+  const ofAgent = routes.filter(route => route.base === 'agent').map(({ verb, path, version }) => ({ verb, path, versions: [version] }))
+  const ofInterfaces = routes.filter(route => route.base === 'interface').flatMap(({ key, verb, path, version }) =>
+    interfaces.filter(mappedInterface => mappedInterface.binding === 'HTTP+JSON' && mappedInterface.version === version).map(({ publicPath, upstreamPath }) => ({
       verb,
       path: publicPath + path,
       versions: [version],
@@ -269,14 +269,14 @@ function extensionRoutes (interfaces: readonly MappedInterface[], policies: Read
 
 /** One warning for each route below HTTP+JSON interfaces, if the cards have no such interface. */
 function unservedRoutes (interfaces: readonly MappedInterface[], policies: Readonly<Record<Version, AgentPolicy>>): string[] {
-  if (interfaces.some(one => one.binding === 'HTTP+JSON')) return []
+  if (interfaces.some(mappedInterface => mappedInterface.binding === 'HTTP+JSON')) return []
   return unique(VERSIONS.flatMap(version => [...policies[version].routes.keys()]))
     .filter(key => routeOfKey(key).base === 'interface')
     .map(key => `${namesOf(key, policies)}: the route ${key} is never reached: the card has no HTTP+JSON interface`)
 }
 
 function namesOf (route: string, policies: Readonly<Record<Version, AgentPolicy>>): string {
-  const names = VERSIONS.flatMap(version => policies[version].routes.get(route) ?? []).map(one => one.policy)
+  const names = VERSIONS.flatMap(version => policies[version].routes.get(route) ?? []).map(addition => addition.policy)
   return unique(names).map(name => `policy "${name}"`).join(', ')
 }
 
@@ -284,7 +284,7 @@ function policiesOf (
   cards: Readonly<Record<Version, AgentCard>>,
   { agent, maxExtensions, secretOf }: AgentStateOptions,
   cache: SchemaCache,
-  seen: ExtendedCardNames | null
+  extendedCardNames: ExtendedCardNames | null
 ): Record<Version, AgentPolicy> {
   const policyOf = (version: Version): AgentPolicy =>
     compileAgentPolicy({
@@ -294,7 +294,7 @@ function policiesOf (
       otherCard: otherCard(version, cards),
       cache,
       secretOf,
-      seen
+      seen: extendedCardNames
     })
   return { 0.3: policyOf('0.3'), '1.0': policyOf('1.0') }
 }
@@ -311,7 +311,7 @@ function extendedWarnings ({ byVersion, extended = null }: LoadedCards, agent: A
 }
 
 function distinctChanges (changes: readonly CardChange[]): CardChange[] {
-  return [...new Map(changes.map(one => [`${one.part} ${one.change} ${one.name}`, one])).values()]
+  return [...new Map(changes.map(change => [`${change.part} ${change.change} ${change.name}`, change])).values()]
 }
 
 function amendedCards ({ byVersion, extended = null }: LoadedCards, additions: CardAdditions): Record<Version, AgentCard> {
@@ -336,7 +336,7 @@ function amended (card: AgentCard, extended: JsonObject | null, additions: CardA
 /** Card of a version: the card that was fetched for this version, unless only the other card lists an interface of the version. */
 function cardFor (version: Version, cards: Readonly<Record<Version, AgentCard>>): AgentCard {
   const speaks = ({ interfaces, grpc }: AgentCard): boolean =>
-    interfaces.some(one => one.version === version) || grpc.some(one => one.version === version)
+    interfaces.some(cardInterface => cardInterface.version === version) || grpc.some(grpcInterface => grpcInterface.version === version)
   if (speaks(cards[version])) return cards[version]
   const other = VERSIONS.find(one => one !== version) as Version
   return speaks(cards[other]) ? cards[other] : cards[version]
@@ -344,20 +344,20 @@ function cardFor (version: Version, cards: Readonly<Record<Version, AgentCard>>)
 
 function otherCard (version: Version, cards: Readonly<Record<Version, AgentCard>>): AgentCard | null {
   const used = cardFor(version, cards)
-  return VERSIONS.map(one => cards[one]).find(card => card !== used) ?? null
+  return VERSIONS.map(version => cards[version]).find(card => card !== used) ?? null
 }
 
-function routeKey (one: MappedInterface): string {
-  return `${one.binding} ${one.version} ${one.publicPath}`
+function routeKey (mappedInterface: MappedInterface): string {
+  return `${mappedInterface.binding} ${mappedInterface.version} ${mappedInterface.publicPath}`
 }
 
 /** Removes duplicates. The two variants of a card usually list the same interfaces. */
 function distinct (interfaces: readonly CardInterface[]): CardInterface[] {
-  return [...new Map(interfaces.map(one => [`${one.binding} ${one.version} ${one.url.href}`, one])).values()]
+  return [...new Map(interfaces.map(cardInterface => [`${cardInterface.binding} ${cardInterface.version} ${cardInterface.url.href}`, cardInterface])).values()]
 }
 
 function distinctGrpc (interfaces: readonly GrpcInterface[]): GrpcInterface[] {
-  return [...new Map(interfaces.map(one => [`${grpcLabel(one)} ${one.text} ${one.tenant ?? ''}`, one])).values()]
+  return [...new Map(interfaces.map(grpcInterface => [`${grpcLabel(grpcInterface)} ${grpcInterface.text} ${grpcInterface.tenant ?? ''}`, grpcInterface])).values()]
 }
 
 function unique (texts: readonly string[]): string[] {

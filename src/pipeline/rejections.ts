@@ -200,7 +200,7 @@ export function serviceNotOffered (version: Version, versions: readonly Version[
     reason: 'VERSION_NOT_SUPPORTED',
     rule: 'version',
     path: '',
-    message: `The agent does not offer A2A ${version} over gRPC; call ${versions.map(one => GRPC_SERVICES[one]).join(' or ')}.`,
+    message: `The agent does not offer A2A ${version} over gRPC; call ${versions.map(version => GRPC_SERVICES[version]).join(' or ')}.`,
     metadata: { supportedVersions: versions.join(',') }
   }
 }

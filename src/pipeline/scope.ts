@@ -7,8 +7,8 @@ const known = new WeakMap<AgentConfig, PathScope>()
 
 /** Returns the paths of an agent. They are computed once for each configuration of an agent. */
 export function scopeOf (config: AgentConfig): PathScope {
-  const made = known.get(config)
-  if (made !== undefined) return made
+  const pathScope = known.get(config)
+  if (pathScope !== undefined) return pathScope
   const scope = new PathScope({
     upstreamUrl: new URL(config.upstream.url),
     allowed: config.card.interfaces,

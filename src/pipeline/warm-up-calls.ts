@@ -30,16 +30,16 @@ const ID = 'warm-up'
 /** @returns calls in the order in which they should be made, over and over */
 export function warmUpCalls (config: AgentConfig, state: AgentState): WarmUpCall[] {
   // The calls are sent over HTTP/1.1.
-  return state.interfaces.filter(one => one.binding !== 'GRPC').slice(0, MAX_INTERFACES).flatMap(one => callsOf(config, state, one))
+  return state.interfaces.filter(mappedInterface => mappedInterface.binding !== 'GRPC').slice(0, MAX_INTERFACES).flatMap(mappedInterface => callsOf(config, state, mappedInterface))
 }
 
-function callsOf (config: AgentConfig, state: AgentState, one: MappedInterface): WarmUpCall[] {
-  const { required } = state.policy[one.version]
+function callsOf (config: AgentConfig, state: AgentState, mappedInterface: MappedInterface): WarmUpCall[] {
+  const { required } = state.policy[mappedInterface.version]
   const uris = required.map(({ uri }) => uri)
-  const data = samples(config, state, one)
+  const data = samples(config, state, mappedInterface)
   const make = (operation: Operation, message: readonly object[], extensions = uris): WarmUpCall =>
-    callOf(config, one, { operation, extensions, parts: message, reply: data.parts })
-  const text = [part(one, { text: TEXT })]
+    callOf(config, mappedInterface, { operation, extensions, parts: message, reply: data.parts })
+  const text = [part(mappedInterface, { text: TEXT })]
   return [
     make('SendMessage', [...text, ...data.parts]),
     make('SendStreamingMessage', [...text, ...data.parts]),
@@ -54,8 +54,10 @@ function callsOf (config: AgentConfig, state: AgentState, one: MappedInterface):
 }
 
 /** DataParts of the media types that policies select: some that follow the card's schemas, some that do not. */
-function samples (config: AgentConfig, state: AgentState, one: MappedInterface): { readonly parts: object[], readonly broken: object[] } {
-  const schemas = [...schemasIn(state.loaded.byVersion[one.version].card.raw)].slice(0, MAX_SCHEMAS)
+function samples (
+  config: AgentConfig, state: AgentState, mappedInterface: MappedInterface
+): { readonly parts: object[], readonly broken: object[] } {
+  const schemas = [...schemasIn(state.loaded.byVersion[mappedInterface.version].card.raw)].slice(0, MAX_SCHEMAS)
   const types = new Set(
     config.policies.flatMap(({ policy }) => policy.request ?? []).flatMap(({ select }) => select.part?.mediaType ?? [])
   )
@@ -64,8 +66,8 @@ function samples (config: AgentConfig, state: AgentState, one: MappedInterface):
   for (const type of types) {
     for (const [name, schema] of type.includes('*') ? schemas : []) {
       const mediaType = type.replace('*', name)
-      parts.push(part(one, { data: sampleOf(schema), mediaType }))
-      broken.push(part(one, { data: { warmUp: [null] }, mediaType }))
+      parts.push(part(mappedInterface, { data: sampleOf(schema), mediaType }))
+      broken.push(part(mappedInterface, { data: { warmUp: [null] }, mediaType }))
     }
   }
   return { parts, broken }
@@ -96,15 +98,15 @@ interface Content {
   readonly reply: readonly object[]
 }
 
-function callOf (config: AgentConfig, one: MappedInterface, { operation, extensions, parts, reply }: Content): WarmUpCall {
-  const { version, binding } = one
+function callOf (config: AgentConfig, mappedInterface: MappedInterface, { operation, extensions, parts, reply }: Content): WarmUpCall {
+  const { version, binding } = mappedInterface
   const isNew = version === '1.0'
   const streams = operation === 'SendStreamingMessage'
   const reads = operation === 'GetTask'
   const message = { messageId: ID, role: isNew ? 'ROLE_USER' : 'user', parts, ...(isNew ? {} : { kind: 'message' }) }
   const params = reads ? { id: ID } : { message }
   const rpc = binding === 'JSONRPC'
-  const base = config.path + one.publicPath
+  const base = config.path + mappedInterface.publicPath
   const rest = `${base.replace(/\/$/, '')}${isNew || base.endsWith('/v1') ? '' : '/v1'}${reads ? `/tasks/${ID}` : `/message:${streams ? 'stream' : 'send'}`}`
   const envelope = (result: object): string => JSON.stringify(rpc ? { jsonrpc: '2.0', id: ID, result } : result)
   const task = taskOf(isNew, reply)

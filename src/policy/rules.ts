@@ -124,7 +124,7 @@ function isMeant ({ on, select }: CompiledRule, { call, message }: RequestSubjec
 
 /** Number of values that the platform adds for a rule that selects none. */
 function suppliedTo (rule: CompiledRule, subject: RequestSubject, selected: readonly Selected[]): number {
-  return selected.length === 0 && rule.supply.some(one => supplies(one, subject)) ? 1 : 0
+  return selected.length === 0 && rule.supply.some(injection => supplies(injection, subject)) ? 1 : 0
 }
 
 /** @returns false when the count is wrong: the values are then not checked */

@@ -44,8 +44,8 @@ export function isFull (violations: readonly Violation[], mode: Mode): boolean {
 }
 
 /** Adds a violation, within the bound. */
-export function addViolation (violations: Violation[], found: Violation): void {
-  if (!isFull(violations, found.mode)) violations.push(found)
+export function addViolation (violations: Violation[], violation: Violation): void {
+  if (!isFull(violations, violation.mode)) violations.push(violation)
 }
 
 type Optional = 'uri' | 'customReason' | 'isStandalone' | 'missing' | 'isAccess'
@@ -77,16 +77,17 @@ export function callViolation (mode: Mode, problem: CallProblem): Violation {
 
 /** @returns null when nothing is enforced: the violations were only observed */
 export function rejectionOf (violations: readonly Violation[]): Rejection | null {
-  const all = violations.filter(found => found.mode === 'enforce')
-  const enforced = all.some(found => found.isAccess) ? all.filter(found => found.isAccess) : all
+  const all = violations.filter(violation => violation.mode === 'enforce')
+  const enforced = all.some(violation => violation.isAccess) ? all.filter(violation => violation.isAccess) : all
   const first = enforced[0]
   if (first === undefined) return null
-  const same = enforced.filter(found => found.reason === first.reason && found.extension === first.extension && found.rule === first.rule)
+  const same = enforced.filter(({ reason, extension, rule }) =>
+    reason === first.reason && extension === first.extension && rule === first.rule)
   const shown = enforced.slice(0, MAX_VIOLATIONS)
-  const fields: FieldViolation[] = shown.map(found => ({ field: found.path, description: found.message }))
+  const fields: FieldViolation[] = shown.map(violation => ({ field: violation.path, description: violation.message }))
   const metadata: Record<string, string> = { ...first.metadata, rule: first.rule }
   if (first.extension !== GATEWAY) metadata.extension = first.uri ?? first.extension
-  const absent = enforced.filter(found => missingUri(found) !== null)
+  const absent = enforced.filter(violation => missingUri(violation) !== null)
   if (absent.length > 0) metadata.missingExtensions = urisOf(absent).join(',')
   return {
     reason: first.reason,
@@ -130,8 +131,8 @@ function missingMessage (first: Violation, absent: readonly Violation[], total: 
     return `${first.path} must also name ${absent.filter(isDependency).map(required).join('; ')}.${more}`
   }
   const described = uris.map(uri => {
-    const demanded = absent.some(found => !isDependency(found) && missingUri(found) === uri)
-    const by = demanded ? undefined : absent.find(found => found.missing === uri)?.uri
+    const demanded = absent.some(violation => !isDependency(violation) && missingUri(violation) === uri)
+    const by = demanded ? undefined : absent.find(violation => violation.missing === uri)?.uri
     return by === undefined ? uri : `${uri} (which ${by} requires)`
   })
   return (
@@ -153,7 +154,7 @@ function required ({ missing, uri }: Violation): string {
 }
 
 function dataMessage (same: readonly Violation[], total: number): string {
-  const shown = same.slice(0, 3).map(found => `${found.path}${found.isStandalone ? ':' : ''} ${found.message.replace(FULL_STOP, '')}`)
+  const shown = same.slice(0, 3).map(violation => `${violation.path}${violation.isStandalone ? ':' : ''} ${violation.message.replace(FULL_STOP, '')}`)
   const rest = total - shown.length
   const text = shown.join('; ')
   return `${text}${ENDS.test(text) ? '' : '.'}${rest > 0 ? ` ${rest} more ${rest === 1 ? 'problem' : 'problems'} in the details.` : ''}`

@@ -124,10 +124,10 @@ function unusedKeys (root: Mapping, name: string): PathProblem[] {
   return [
     ...Object.keys(root).filter(key => !ROOT_KEYS.includes(key)).map(key => unused([key], `${formatValue(key)} is not used here`)),
     ...(Object.hasOwn(mapping(root.extensions), 'from') ? [unused(['extensions', 'from'], `${formatValue('from')} is not used here`)] : []),
-    ...agents.flatMap((one, i) => Object.keys(mapping(one))
+    ...agents.flatMap((agent, i) => Object.keys(mapping(agent))
       .filter(key => !KNOWN_AGENT_KEYS.has(key))
       .map(key => unused(['agents', i, key], `${formatValue(key)} is not used here`))),
-    ...(agents.length === 0 || agents.some(one => mapping(one).name === name)
+    ...(agents.length === 0 || agents.some(agent => mapping(agent).name === name)
       ? []
       : [problemAt(
           ['agents'], `the document does not name the agent ${name}`, `its settings stay unchanged; write "- name: ${name}" to change them`,
@@ -179,8 +179,8 @@ function mergedWith (made: ResolvedPolicy, agent: AgentConfig, changed: boolean,
   }
 }
 
-function pickMissing (dependencies: AgentConfig['dependencies'], made: AgentConfig): AgentConfig['dependencies'] {
-  const own = new Set([...made.extensions, ...Object.keys(made.dependencies)])
+function pickMissing (dependencies: AgentConfig['dependencies'], agent: AgentConfig): AgentConfig['dependencies'] {
+  const own = new Set([...agent.extensions, ...Object.keys(agent.dependencies)])
   return Object.fromEntries(Object.entries(dependencies).filter(([name]) => !own.has(name)))
 }
 

@@ -14,14 +14,14 @@ const LISTED = 200
 /** Largest number of listed violations of one request. */
 const VIOLATIONS = 10
 
-export function replay (given: SandboxAgent, text: string, requests: readonly KeptRequest[]): Replayed {
-  const { agent, problems, warnings } = policyOf(given, text)
+export function replay (sandboxAgent: SandboxAgent, text: string, requests: readonly KeptRequest[]): Replayed {
+  const { agent, problems, warnings } = policyOf(sandboxAgent, text)
   if (agent === null) return { problems, warnings, replay: null, problem: null }
   try {
-    const inForce = agentIn(given)
-    const before = { config: inForce, state: sandboxState(given, inForce, null) }
-    const after = { config: agent, state: sandboxState(given, agent, text) }
-    return { problems, warnings, replay: compare(given, before, after, requests), problem: null }
+    const inForce = agentIn(sandboxAgent)
+    const before = { config: inForce, state: sandboxState(sandboxAgent, inForce, null) }
+    const after = { config: agent, state: sandboxState(sandboxAgent, agent, text) }
+    return { problems, warnings, replay: compare(sandboxAgent, before, after, requests), problem: null }
   } catch (error) {
     if (!(error instanceof CannotEvaluate)) throw error
     return { problems, warnings, replay: null, problem: error.message }
@@ -33,7 +33,10 @@ interface Side { readonly config: AgentConfig, readonly state: AgentState }
 function compare ({ config: { limits, server } }: SandboxAgent, before: Side, after: Side, kept: readonly KeptRequest[]): Replay {
   const run = (side: Side, request: PlainRequest): DryRun => dryRunRequest({ ...side, publicUrl: server.publicUrl }, request, limits)
   const evaluated = kept.filter(({ received }) => received.body !== null).toSorted((a, b) => b.at - a.at)
-  const rows = evaluated.map(one => ({ was: run(before, plainOf(one, before)), row: rowOf(one, run(after, plainOf(one, after))) }))
+  const rows = evaluated.map(request => ({
+    was: run(before, plainOf(request, before)),
+    row: rowOf(request, run(after, plainOf(request, after)))
+  }))
     .map(({ was, row }): ReplayedRequest => ({ ...row, before: was.rejection === null ? 'forward' : 'reject' }))
   const rejected = rows.filter(row => row.after === 'reject')
   const observed = rows.filter(row => row.after === 'forward' && row.violations.length > 0)

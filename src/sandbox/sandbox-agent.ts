@@ -14,7 +14,7 @@ export class CannotEvaluate extends Error {}
 
 /** The agent of the configuration in force. */
 export function agentIn ({ name, config }: SandboxAgent): AgentConfig {
-  const agent = config.agents.find(one => one.name === name)
+  const agent = config.agents.find(agent => agent.name === name)
   if (agent === undefined) throw new CannotEvaluate(`the configuration no longer names the agent ${name}`)
   return agent
 }
@@ -24,9 +24,9 @@ const built = { inForce: { key: '', state: null as AgentState | null }, changed:
 let read: { readonly key: string, readonly policy: ReadPolicy } | null = null
 
 /** Reads a policy. The same text is read once. */
-export function policyOf (given: SandboxAgent, text: string): ReadPolicy {
-  const key = JSON.stringify([given.config.hash, given.name, text])
-  if (read?.key !== key) read = { key, policy: readPolicyDocument(text, given.config, agentIn(given)) }
+export function policyOf (sandboxAgent: SandboxAgent, text: string): ReadPolicy {
+  const key = JSON.stringify([sandboxAgent.config.hash, sandboxAgent.name, text])
+  if (read?.key !== key) read = { key, policy: readPolicyDocument(text, sandboxAgent.config, agentIn(sandboxAgent)) }
   return read.policy
 }
 
@@ -35,10 +35,10 @@ export function policyOf (given: SandboxAgent, text: string): ReadPolicy {
  * @param text document of the changed agent, which identifies it; null: the agent in force
  * @throws CannotEvaluate
  */
-export function sandboxState (given: SandboxAgent, agent: AgentConfig, text: string | null): AgentState {
-  const { cards, config: { hash, limits, identity } } = given
-  if (cards === null) throw new CannotEvaluate(`the agent ${given.name} has no card that can be used, so no request can be evaluated`)
-  const key = JSON.stringify([hash, given.name, cards.fetchedAt, text])
+export function sandboxState (sandboxAgent: SandboxAgent, agent: AgentConfig, text: string | null): AgentState {
+  const { cards, config: { hash, limits, identity } } = sandboxAgent
+  if (cards === null) throw new CannotEvaluate(`the agent ${sandboxAgent.name} has no card that can be used, so no request can be evaluated`)
+  const key = JSON.stringify([hash, sandboxAgent.name, cards.fetchedAt, text])
   const slot = text === null ? built.inForce : built.changed
   if (slot.state !== null && slot.key === key) return slot.state
   try {

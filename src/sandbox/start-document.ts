@@ -15,8 +15,8 @@ import { agentIn } from './sandbox-agent.js'
 const DEFAULT_KEYS = ['mode', 'responses', 'extensions'] as const
 
 /** @param file configuration file in force; null for none */
-export function startDocument (given: SandboxAgent, file: string | null): string {
-  const agent = agentIn(given)
+export function startDocument (sandboxAgent: SandboxAgent, file: string | null): string {
+  const agent = agentIn(sandboxAgent)
   const source = file === null ? null : parsed(file)
   const sourceText = source === null ? null : written(source, agent, basename(file ?? ''))
   return sourceText ?? `${stringify({ agents: [Object.fromEntries([['name', agent.name], ...DEFAULT_KEYS.map(key => [key, agent[key]] as const)])] })}${HINT}`

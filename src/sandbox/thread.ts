@@ -63,8 +63,8 @@ parentPort?.on('message', (task: PlaygroundTask) => {
 /** Name of the request in problems. */
 const REQUEST = 'request'
 
-async function explain (given: SandboxAgent, text: string, request: string, caller: Principal | null): Promise<Explained> {
-  const { agent, problems, warnings } = policyOf(given, text)
+async function explain (sandboxAgent: SandboxAgent, text: string, request: string, caller: Principal | null): Promise<Explained> {
+  const { agent, problems, warnings } = policyOf(sandboxAgent, text)
   let wanted: string | null = null
   const noFiles: ReadBeside = file => {
     wanted = file
@@ -76,9 +76,9 @@ async function explain (given: SandboxAgent, text: string, request: string, call
     const { requests } = readRecording(Buffer.from(request), REQUEST, noFiles)
     const [first] = requests
     if (first === undefined) return checked
-    const state = sandboxState(given, agent, text)
+    const state = sandboxState(sandboxAgent, agent, text)
     const explanation = await explainRequest(first, { file: REQUEST, number: 1 }, {
-      config: { ...given.config, agents: [agent] },
+      config: { ...sandboxAgent.config, agents: [agent] },
       agent: agent.name,
       caller,
       headers: [],
@@ -108,12 +108,12 @@ const VARIANTS: readonly Variant[] = [
 ]
 
 /** The first sample is a message with a text. */
-function samplesFor (given: SandboxAgent): Sample[] {
-  const agent = agentIn(given)
-  const state = stateOrNull(given, agent)
+function samplesFor (sandboxAgent: SandboxAgent): Sample[] {
+  const agent = agentIn(sandboxAgent)
+  const state = stateOrNull(sandboxAgent, agent)
   const variant = state === null
     ? undefined
-    : VARIANTS.find(({ version, binding }) => state.interfaces.some(one => one.version === version && one.binding === binding))
+    : VARIANTS.find(({ version, binding }) => state.interfaces.some(entry => entry.version === version && entry.binding === binding))
   if (state === null || variant === undefined) return []
   const text = (request: RequestSpec): string | null => {
     const made = compose(request, variant, state.interfaces)
@@ -132,9 +132,9 @@ function samplesFor (given: SandboxAgent): Sample[] {
   ]
 }
 
-function stateOrNull (given: SandboxAgent, agent: AgentConfig): AgentState | null {
+function stateOrNull (sandboxAgent: SandboxAgent, agent: AgentConfig): AgentState | null {
   try {
-    return sandboxState(given, agent, null)
+    return sandboxState(sandboxAgent, agent, null)
   } catch (error) {
     if (error instanceof CannotEvaluate) return null
     throw error

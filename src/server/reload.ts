@@ -37,7 +37,7 @@ export class Reloads {
 
   /** Reports a configuration that could not be read. */
   reject (problems: readonly Diagnostic[]): ReloadReport {
-    return this.#report(problems.map(one => ({ problem: formatDiagnostic(one), code: one.code ?? null })))
+    return this.#report(problems.map(problem => ({ problem: formatDiagnostic(problem), code: problem.code ?? null })))
   }
 
   #report (found: readonly { readonly problem: string, readonly code: ErrorCode | null }[]): ReloadReport {

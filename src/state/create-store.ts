@@ -29,9 +29,9 @@ export interface CountedStore extends TaskStore {
 /** Never throws: the store retries a server that cannot be reached in the background. */
 export function createStore (config: StateStoreConfig, { log, onEvent, memory = one => new MemoryStore(one) }: StoreOptions): CountedStore {
   const store = config.store === 'memory' ? memory(config) : new RedisStore(config, log)
-  const looked = (agent: string, found: Lookup): Lookup => {
-    onEvent({ kind: 'lookup', agent, outcome: typeof found === 'string' ? found : 'known' })
-    return found
+  const looked = (agent: string, lookup: Lookup): Lookup => {
+    onEvent({ kind: 'lookup', agent, outcome: typeof lookup === 'string' ? lookup : 'known' })
+    return lookup
   }
   const wrote = (agent: string, kept: boolean): boolean => {
     onEvent({ kind: 'write', agent, outcome: kept ? 'kept' : 'lost' })

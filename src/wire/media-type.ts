@@ -65,8 +65,8 @@ export function looseMediaType (text: string): MediaType | null {
   const [head = '', ...rest] = text.split(';')
   const parameters = rest.map(part => LOOSE_PARAMETER.exec(part))
   if (parameters.length === 0 || parameters.includes(null)) return null
-  const quoted = parameters.map(found => {
-    const [, name = '', value = ''] = found as RegExpExecArray
+  const quoted = parameters.map(parameter => {
+    const [, name = '', value = ''] = parameter as RegExpExecArray
     return value.startsWith('"') ? `;${name}=${value}` : `;${name}="${value.replace(/["\\]/g, '\\$&')}"`
   })
   return parseMediaType(head.trimEnd() + quoted.join(''))

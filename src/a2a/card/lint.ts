@@ -95,11 +95,11 @@ export function lintTwins (cards: Readonly<Record<Version, AgentCard>>): CardFin
   const [old, recent] = [cards['0.3'], cards['1.0']]
   if (old.raw === recent.raw) return []
   const hint = 'the card of its version applies to each client'
-  const only = (one: AgentCard, other: AgentCard, version: Version): CardFinding[] => one.extensions
+  const only = (agentCard: AgentCard, other: AgentCard, version: Version): CardFinding[] => agentCard.extensions
     .filter(({ uri }) => !other.extensions.some(earlier => earlier.uri === uri))
     .map(({ uri }) => ({ message: `only the card for ${version} declares ${quoted(uri, MAX_QUOTED_CHARS)}`, hint }))
   const differing = recent.extensions.flatMap(({ uri, required }) => {
-    const earlier = old.extensions.find(one => one.uri === uri)
+    const earlier = old.extensions.find(extension => extension.uri === uri)
     return earlier === undefined || earlier.required === required
       ? []
       : [{ message: `only the card for ${required ? '1.0' : '0.3'} requires ${quoted(uri, MAX_QUOTED_CHARS)}`, hint }]

@@ -53,7 +53,7 @@ const AUTHORITY = /^https?:\/\/[^/?#]*/i
  */
 export function mapInterfaces (interfaces: readonly CardInterface[], scope: PathScope): { mapped: MappedInterface[], conflicts: string[] } {
   const conflicts: string[] = []
-  const mapped = mapEach(interfaces, scope, conflicts).filter((one) => one !== null)
+  const mapped = mapEach(interfaces, scope, conflicts).filter((mappedInterface) => mappedInterface !== null)
   return { mapped, conflicts }
 }
 
@@ -61,8 +61,8 @@ export function mapInterfaces (interfaces: readonly CardInterface[], scope: Path
 export function mapEach (interfaces: readonly CardInterface[], scope: PathScope, conflicts: string[]): (MappedInterface | null)[] {
   const base = canonicalPath(scope.base)
   const taken = new Map<string, string>()
-  return interfaces.map((one) => {
-    const { url, text, binding, version, tenant, unknownMinor } = one
+  return interfaces.map((cardInterface) => {
+    const { url, text, binding, version, tenant, unknownMinor } = cardInterface
     const shown = `${binding} ${version} ${url.origin}${url.pathname}`
     const upstreamPath = trimSlash(url.pathname)
     const problem = checkCardPath(pathText(text)) ?? scope.problem(upstreamPath)

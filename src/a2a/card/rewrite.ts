@@ -132,7 +132,7 @@ function publicUrls (placed: readonly PlacedInterface[], options: RewriteOptions
   const serve = (place: string | undefined, mapped: MappedInterface | null, url: (mapped: MappedInterface) => string): void => {
     if (place !== undefined && mapped !== null && options.routed?.(mapped) !== false) urls.set(place, { url: url(mapped), transport: null })
   }
-  mapEach(interfaces, scope, []).forEach((mapped, i) => { serve(places[i], mapped, one => publicUrlOf(one, publicBase)) })
+  mapEach(interfaces, scope, []).forEach((mapped, i) => { serve(places[i], mapped, entry => publicUrlOf(entry, publicBase)) })
   const address = grpc?.publicAddress ?? null
   if (address !== null) mapGrpc(grpcInterfaces, grpc, []).forEach((mapped, i) => { serve(grpcPlaces[i], mapped, () => address) })
   return urls

@@ -55,7 +55,7 @@ export function readSecurity (raw: JsonObject): CardSecurity {
   const lists = REQUIREMENT_KEYS.filter(key => isPresent(own(raw, key))).map(key => readList(key, own(raw, key), problems))
   const [first = null, ...others] = lists
   // A card of both generations says the same twice. Where the texts differ, only what both allow counts.
-  const alternatives = first?.filter(one => others.every(list => list.some(other => isSame(one.names, other.names)))) ?? null
+  const alternatives = first?.filter(({ names }) => others.every(list => list.some(other => isSame(names, other.names)))) ?? null
   if (alternatives !== null && lists.some(list => list.length !== alternatives.length)) {
     problems.push(`${REQUIREMENT_KEYS.filter(key => isPresent(own(raw, key))).join(' and ')} of the card differ`)
   }
@@ -72,8 +72,8 @@ function isPresent (value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
-function isSame (one: SecurityAlternative, other: SecurityAlternative): boolean {
-  return one.length === other.length && one.every(name => other.includes(name))
+function isSame (securityAlternative: SecurityAlternative, other: SecurityAlternative): boolean {
+  return securityAlternative.length === other.length && securityAlternative.every(name => other.includes(name))
 }
 
 /** 1.0 wrapper keys. ProtoJSON readers accept snake_case too. */
@@ -96,8 +96,8 @@ function readScheme (value: unknown): SecurityScheme | null {
 }
 
 /** The flows of OAuth differ between the generations: 1.0 has one, 0.3 any number. */
-function isSameScheme (one: SecurityScheme | null, other: SecurityScheme | null): boolean {
-  return (one?.kind === 'oauth2' && other?.kind === 'oauth2') || isDeepStrictEqual(one, other)
+function isSameScheme (securityScheme: SecurityScheme | null, other: SecurityScheme | null): boolean {
+  return (securityScheme?.kind === 'oauth2' && other?.kind === 'oauth2') || isDeepStrictEqual(securityScheme, other)
 }
 
 function contentOf (kind: unknown, object: JsonObject): SecurityScheme | null {

@@ -41,17 +41,17 @@ export function mapGrpc (
   conflicts: string[]
 ): (MappedGrpcInterface | null)[] {
   const servers = new Map<Version, GrpcTarget>()
-  return interfaces.map(one => {
-    const { version, tenant, unknownMinor } = one
-    const target = targetOf(one, scope)
+  return interfaces.map(grpcInterface => {
+    const { version, tenant, unknownMinor } = grpcInterface
+    const target = targetOf(grpcInterface, scope)
     const address = typeof target === 'string' ? null : servers.get(version) ?? target
     if (typeof target === 'string' || address === null || address.port !== target.port) {
-      conflicts.push(`${grpcLabel(one)} is not served: ${typeof target === 'string' ? target : TWO_SERVERS}`)
+      conflicts.push(`${grpcLabel(grpcInterface)} is not served: ${typeof target === 'string' ? target : TWO_SERVERS}`)
       return null
     }
     servers.set(version, address)
     const mapped: MappedGrpcInterface = {
-      binding: 'GRPC', version, tenant, upstreamPath: '', dialPath: '', publicPath: '', url: one.text, address
+      binding: 'GRPC', version, tenant, upstreamPath: '', dialPath: '', publicPath: '', url: grpcInterface.text, address
     }
     return unknownMinor === undefined ? mapped : { ...mapped, unknownMinor }
   })

@@ -280,7 +280,7 @@ const NOT_OF_KIND = 'contains "data" without kind "data", so some agents do not 
 interface UnreadPart { readonly index: number, readonly unread: UnreadValue, readonly kind: unknown, readonly known: Members }
 
 /** A part whose data nobody has read: an object or a list that is the document itself. */
-function unreadPart (part: Fields, { index, unread, kind, known }: UnreadPart, problems: FieldProblem[]): PartView {
+function unreadPart (part: Fields, { index, unread, kind, known: members }: UnreadPart, problems: FieldProblem[]): PartView {
   return {
     fields: part,
     path: part.path,
@@ -290,8 +290,8 @@ function unreadPart (part: Fields, { index, unread, kind, known }: UnreadPart, p
     unread,
     dataPath: part.pathOf('data'),
     dataSteps: DATA,
-    mediaTypes: mediaTypesOf(part, known, problems),
-    ambiguity: known.version === '0.3' && kind !== 'data' ? NOT_OF_KIND : null
+    mediaTypes: mediaTypesOf(part, members, problems),
+    ambiguity: members.version === '0.3' && kind !== 'data' ? NOT_OF_KIND : null
   }
 }
 

@@ -155,7 +155,7 @@ function viewUnknown (place: Place, options: ResponseOptions, problems: FieldPro
   if (isBareTask(value)) return read(someOf(readTask(value, place, options, problems)), problems)
   if (isResult(value)) return read(readResult(value, place, styleOf(value, options), true, problems), problems)
   const tasks = own(value, 'tasks')
-  const isList = Array.isArray(tasks) && tasks.length > 0 && tasks.every(one => isObject(one) && isBareTask(one))
+  const isList = Array.isArray(tasks) && tasks.length > 0 && tasks.every(task => isObject(task) && isBareTask(task))
   return isList ? viewTasks(place, options, problems) : read(NONE, problems)
 }
 

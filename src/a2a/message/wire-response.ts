@@ -20,8 +20,8 @@ export function wireTask ({ id, contextId, status, artifacts, history, metadata 
     id: id ?? ids.task,
     contextId: contextId ?? ids.context,
     status: wireStatus(status ?? {}, variant, ids),
-    artifacts: artifacts?.map(one => wireArtifact(one, variant)),
-    history: history?.map(one => responseMessage(one, variant, ids)),
+    artifacts: artifacts?.map(artifact => wireArtifact(artifact, variant)),
+    history: history?.map(messageSpec => responseMessage(messageSpec, variant, ids)),
     metadata
   })
 }

@@ -354,10 +354,10 @@ export class CardSource implements CardKeeper {
   }
 }
 
-function sameCards (one: LoadedCards, other: LoadedCards): boolean {
-  const [a, b] = [one.byVersion, other.byVersion]
-  return same(a['0.3'], b['0.3']) && same(a['1.0'], b['1.0']) && sameExtended(one.extended ?? null, other.extended ?? null) &&
-    isDeepStrictEqual(one.signatures ?? null, other.signatures ?? null)
+function sameCards (cards: LoadedCards, other: LoadedCards): boolean {
+  const [a, b] = [cards.byVersion, other.byVersion]
+  return same(a['0.3'], b['0.3']) && same(a['1.0'], b['1.0']) && sameExtended(cards.extended ?? null, other.extended ?? null) &&
+    isDeepStrictEqual(cards.signatures ?? null, other.signatures ?? null)
 }
 
 function sameExtended (a: ExtendedCard | null, b: ExtendedCard | null): boolean {

@@ -78,15 +78,15 @@ export async function readySchemas (written: WrittenSchemas): Promise<ReadonlyMa
   const ready = new Map<string, KnownSchema>()
   const all = new Patterns()
   let begin = performance.now()
-  for (const [key, one] of written) {
+  for (const [key, writtenSchema] of written) {
     const patterns = new Patterns(MAX_PATTERNS_SIZE)
     // A pattern that several schemas contain is compiled once.
-    for (const pattern of one.patterns) patterns.share(pattern, all)
-    const steps = runSchema(one, patterns)
+    for (const pattern of writtenSchema.patterns) patterns.share(pattern, all)
+    const steps = runSchema(writtenSchema, patterns)
     for (;;) {
       const step = steps.next()
       if (step.done === true) {
-        ready.set(key, { result: step.value, values: one.values, patterns })
+        ready.set(key, { result: step.value, values: writtenSchema.values, patterns })
         break
       }
       if (performance.now() - begin < SLICE) continue

@@ -67,8 +67,8 @@ export async function loadExtendedCard (card: AgentCard, options: ExtendedCardOp
   return { ok: true, extended: { bytes: Buffer.from(JSON.stringify(cardValue)), raw: cardValue } }
 }
 
-function requestAt (one: MappedInterface, legacy: boolean): { readonly path: string, readonly post: string | null } {
-  const { binding, version, tenant, dialPath, upstreamPath } = one
+function requestAt (mappedInterface: MappedInterface, legacy: boolean): { readonly path: string, readonly post: string | null } {
+  const { binding, version, tenant, dialPath, upstreamPath } = mappedInterface
   if (legacy) return { path: parentPath(upstreamPath) + LEGACY_EXTENDED_CARD, post: null }
   if (binding === 'JSONRPC') {
     const method = version === '1.0' ? 'GetExtendedAgentCard' : 'agent/getAuthenticatedExtendedCard'

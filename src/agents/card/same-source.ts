@@ -13,14 +13,14 @@ interface CardHolder {
 
 /** @returns true if both agents get the card from one place, with the same trust, and the agreement allows the card */
 export function sameSource (agent: CardHolder, predecessor: CardHolder): boolean {
-  const [one, other] = [agent.config.card, predecessor.config.card]
+  const [card, other] = [agent.config.card, predecessor.config.card]
   return (
     agent.config.upstream.url === predecessor.config.upstream.url &&
     agent.trust === predecessor.trust &&
     keepsAgreement(agent, predecessor) &&
-    one.url === other.url &&
-    one.file === other.file &&
-    (one.extended === null) === (other.extended === null)
+    card.url === other.url &&
+    card.file === other.file &&
+    (card.extended === null) === (other.extended === null)
   )
 }
 

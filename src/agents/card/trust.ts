@@ -97,9 +97,9 @@ export class CardTrust {
     return result
   }
 
-  private accepts (found: CardSignature): boolean {
+  private accepts (cardSignature: CardSignature): boolean {
     const { require, onFailure } = this.options.config
-    return isVerified(found) || onFailure === 'warn' || (found.outcome === 'unsigned' && !require)
+    return isVerified(cardSignature) || onFailure === 'warn' || (cardSignature.outcome === 'unsigned' && !require)
   }
 
   private reject ({ outcome }: CardSignature, what: string): CardTrusting {
@@ -122,7 +122,7 @@ export class CardTrust {
     this.logged = line
     const { outcome, form, key } = signatures['1.0']
     const values = { agent, outcome, form, key }
-    const bad = states.find(one => !isVerified(one))
+    const bad = states.find(state => !isVerified(state))
     if (bad !== undefined) {
       log.warn(values, `agent ${agent}: the gateway uses the card although ${this.problemOf(bad.outcome, 'it')}`)
     } else log.info(values, `agent ${agent}: the signature of the card is valid`)

@@ -176,7 +176,7 @@ export class AgentCredentials {
   /** Takes the tokens of the agent before it, for entries with the same settings and secrets. */
   inherit (before: AgentCredentials): void {
     for (const { token } of this.entries) {
-      const same = before.entries.find(one => one.token !== null && one.token.fingerprint === token?.fingerprint)
+      const same = before.entries.find(entry => entry.token !== null && entry.token.fingerprint === token?.fingerprint)
       if (same?.token !== undefined && same.token !== null) token?.source.inherit(same.token.source)
     }
   }
@@ -261,8 +261,8 @@ class IdentityHeader {
   valueFor (principal: Principal, body: Bytes | null): IdentityValue {
     const now = Date.now()
     if (this.body) return { value: this.sign(principal, now, { jti: randomUUID(), ...digestOf(body) }), cached: false }
-    const known = this.signed.get(principal)
-    if (known !== undefined && now < known.until) return { value: known.value, cached: true }
+    const signed = this.signed.get(principal)
+    if (signed !== undefined && now < signed.until) return { value: signed.value, cached: true }
     const value = this.sign(principal, now, {})
     this.signed.set(principal, { value, until: now + this.config.ttl / 2 })
     return { value, cached: false }

@@ -52,15 +52,15 @@ export function describeAgent (agent: DescribedAgent): object {
     ready,
     card: describeCard({ config: config.card, agreed, status, state, publicBase, signedBy }),
     interfaces:
-      state?.interfaces.map(one => ({
-        binding: one.binding,
-        version: one.version,
-        ...(one.address === undefined
-          ? { path: one.publicPath === '' ? '/' : one.publicPath }
-          : { address: config.grpc?.publicAddress ?? null, upstream: grpcUrl(one.address) })
+      state?.interfaces.map(mappedInterface => ({
+        binding: mappedInterface.binding,
+        version: mappedInterface.version,
+        ...(mappedInterface.address === undefined
+          ? { path: mappedInterface.publicPath === '' ? '/' : mappedInterface.publicPath }
+          : { address: config.grpc?.publicAddress ?? null, upstream: grpcUrl(mappedInterface.address) })
       })) ?? [],
     extensions: state === null ? null : { 0.3: describePolicy(state.policy['0.3']), '1.0': describePolicy(state.policy['1.0']) },
-    policies: config.policies.map(one => describeLayers(one, config.mode)),
+    policies: config.policies.map(policy => describeLayers(policy, config.mode)),
     load: { requests: concurrency.requests, streams: concurrency.streams },
     enforceOn: config.enforceOn,
     unlistedExtensions: config.unlistedExtensions,
@@ -139,7 +139,7 @@ function etagsOf ({ served }: AgentState, publicBase: string): Readonly<Record<V
 function describePolicy (policy: AgentPolicy): object {
   return {
     declared: policy.declared,
-    required: policy.required.map(one => one.uri),
+    required: policy.required.map(requiredExtension => requiredExtension.uri),
     injected: policy.injected,
     checked: policy.policies.map(one => describeOne(one, policy)),
     remembersTasks: policy.remembers,
@@ -163,16 +163,16 @@ function describeOne (
     responses: responses === 'enforce' && responseRules?.acts !== true ? 'observe' : responses,
     responseRules: responseRules?.rules.map(({ id, verdict }) => ({ id, verdict })) ?? [],
     state: state === null ? null : { request: state.mode.request, response: state.mode.response, onUnknown: state.onUnknown },
-    correlate: correlations.map(one => ({
-      id: one.id,
-      remembers: one.remember.on,
-      checks: one.check.on,
-      mode: one.mode,
-      onUnknown: one.onUnknown
+    correlate: correlations.map(correlation => ({
+      id: correlation.id,
+      remembers: correlation.remember.on,
+      checks: correlation.check.on,
+      mode: correlation.mode,
+      onUnknown: correlation.onUnknown
     })),
     observe: {
-      spanAttributes: responseRules?.attributes.map(one => one.name) ?? [],
-      metrics: responseRules?.metrics.map(one => one.name) ?? []
+      spanAttributes: responseRules?.attributes.map(attribute => attribute.name) ?? [],
+      metrics: responseRules?.metrics.map(metric => metric.name) ?? []
     },
     inactiveResponse: responseRules?.strips === true ? 'strip' : 'forward',
     redacts: responseRules?.redact.length ?? 0,

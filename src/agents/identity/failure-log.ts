@@ -25,15 +25,15 @@ export class FailureLog {
    * @param write gets the number of failures that the line stands for besides its own
    */
   record (source: string, write: Write): void {
-    let seen = this.sources.get(source)
-    if (seen === undefined) this.sources.set(source, seen = { lines: 0, omitted: 0, last: null })
+    let failureCount = this.sources.get(source)
+    if (failureCount === undefined) this.sources.set(source, failureCount = { lines: 0, omitted: 0, last: null })
     this.timer ??= setTimeout(() => { this.flush() }, this.window).unref()
-    if (seen.lines < this.lines) {
-      seen.lines++
+    if (failureCount.lines < this.lines) {
+      failureCount.lines++
       return write(0)
     }
-    seen.omitted++
-    seen.last = write
+    failureCount.omitted++
+    failureCount.last = write
   }
 
   /** Writes the counts so far. */

@@ -88,7 +88,7 @@ export class Identity {
 
   /** Issuers of the access tokens that a requirement accepts, for the metadata of RFC 9728. Null: of all. */
   issuersFor (requirement: Requirement | null): string[] {
-    const accepts = (name: string): boolean => requirement === null || requirement.alternatives.some(one => one.includes(name))
+    const accepts = (name: string): boolean => requirement === null || requirement.alternatives.some(names => names.includes(name))
     return [...new Set([...this.issuers].filter(([name]) => accepts(name)).map(([, issuer]) => issuer))]
   }
 

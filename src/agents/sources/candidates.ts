@@ -101,7 +101,7 @@ export class CandidateResolver {
     const names = new Set<string>()
     // An agent in force keeps its name: an entry that comes later, or before it in the catalog, does not get the name.
     const isOwner = ({ identifier, name }: Candidate): boolean => owners.get(slugOf(name)) === identifier
-    for (const candidate of [...candidates.filter(isOwner), ...candidates.filter(one => !isOwner(one))]) {
+    for (const candidate of [...candidates.filter(isOwner), ...candidates.filter(candidate => !isOwner(candidate))]) {
       const name = slugOf(candidate.name)
       if (name === '') entries.push(reportOf(candidate, null, 'rejected', 'no name can be made of its identifier'))
       else if (names.has(name)) {
@@ -271,7 +271,7 @@ export function nameIn (identifier: string): string {
  * @returns null when the card names no address over HTTP
  */
 export function upstreamOf (cardUrl: URL | null, { card }: Pick<CardDocument, 'card'>): URL | null {
-  const interfaces = card.interfaces.map(one => parseUrl(one.text)).filter(url => url !== null)
+  const interfaces = card.interfaces.map(cardInterface => parseUrl(cardInterface.text)).filter(url => url !== null)
   const suffix = CARD_PATHS.find(path => cardUrl?.pathname.endsWith(path))
   if (suffix !== undefined && cardUrl !== null) {
     const base = cardUrl.pathname.slice(0, -suffix.length)

@@ -56,7 +56,7 @@ export class AgentSources implements SourcesView {
     const started: AgentSource[] = []
     const next = agentSources.map(config => {
       const identity = digest([config, card, jsonDepth, jsonMembers, stateDir])
-      const known = this.#sources.find(one => one.identity === identity)
+      const known = this.#sources.find(source => source.identity === identity)
       if (known !== undefined) return known
       const source: AgentSource = new AgentSource({
         config,
@@ -72,7 +72,7 @@ export class AgentSources implements SourcesView {
       started.push(source)
       return { identity, source }
     })
-    for (const { source } of this.#sources.filter(one => !next.includes(one))) source.close()
+    for (const { source } of this.#sources.filter(source => !next.includes(source))) source.close()
     this.#sources = next
     this.#watchLock()
     this.#report()

@@ -83,15 +83,15 @@ function agentOf ({ agent }: Exchange): Agent {
 
 type Need = 'nothing' | 'caller' | 'nothing if missing'
 
-function settle (exchange: Exchange, identity: Identity, found: Authentication, { need, requirement }: Authenticating): Result {
+function settle (exchange: Exchange, identity: Identity, authentication: Authentication, { need, requirement }: Authenticating): Result {
   const { target, services: { metrics } } = exchange
-  if (found.kind === 'caller') {
-    exchange.principal = found.principal
-    exchange.carrier = found.carrier
-    recordCaller(exchange, identity, found.principal)
+  if (authentication.kind === 'caller') {
+    exchange.principal = authentication.principal
+    exchange.carrier = authentication.carrier
+    recordCaller(exchange, identity, authentication.principal)
     return
   }
-  if (found.kind === 'missing' || isUnasked(found)) {
+  if (authentication.kind === 'missing' || isUnasked(authentication)) {
     if (need === 'nothing if missing') return
     if (requirement.anonymous) {
       metrics.add('authentications_total', exchange.agentName, ANONYMOUS, 'ok')
@@ -99,8 +99,8 @@ function settle (exchange: Exchange, identity: Identity, found: Authentication, 
     }
   }
   if (target.kind !== 'passthrough') describeRoute(exchange, routeOf(exchange, target))
-  metrics.add('authentications_total', exchange.agentName, sourceOf(found), outcomeOf(found))
-  return rejectCaller(exchange, identity, found, requirement)
+  metrics.add('authentications_total', exchange.agentName, sourceOf(authentication), outcomeOf(authentication))
+  return rejectCaller(exchange, identity, authentication, requirement)
 }
 
 /** Rejects a request to an agent that accepts nobody now. */
@@ -111,8 +111,8 @@ function rejectUndecided (exchange: Exchange, rejection: Rejection, outcome: Out
 }
 
 /** A client does not choose its certificate for this request: one that no source accepts is for another purpose. */
-function isUnasked (found: Authentication): boolean {
-  return found.kind === 'failed' && isCertificate(found.carrier)
+function isUnasked (authentication: Authentication): boolean {
+  return authentication.kind === 'failed' && isCertificate(authentication.carrier)
 }
 
 function routeOf ({ request, state, version }: Exchange, target: RouteTarget): Route | null {
@@ -153,51 +153,51 @@ function seesAnonymous (agent: Agent): boolean {
 
 type NoCaller = Exclude<Authentication, { readonly kind: 'caller' }>
 
-function sourceOf (found: NoCaller): string {
-  return 'source' in found ? (found.source ?? 'other') : 'none'
+function sourceOf (noCaller: NoCaller): string {
+  return 'source' in noCaller ? (noCaller.source ?? 'other') : 'none'
 }
 
-function outcomeOf (found: NoCaller): LabelsOf<'authentications_total'>[2] {
-  if (found.kind === 'failed') return found.problem
-  return found.kind === 'missing' || found.kind === 'incomplete' || found.kind === 'unavailable' ? found.kind : 'malformed'
+function outcomeOf (noCaller: NoCaller): LabelsOf<'authentications_total'>[2] {
+  if (noCaller.kind === 'failed') return noCaller.problem
+  return noCaller.kind === 'missing' || noCaller.kind === 'incomplete' || noCaller.kind === 'unavailable' ? noCaller.kind : 'malformed'
 }
 
 function failingOf ({ request, agentName, snapshot: { trusted } }: Exchange): Failing {
   return { address: clientIp(request.headers, request.socket.remoteAddress, trusted), agent: agentName }
 }
 
-function rejectCaller (exchange: Exchange, identity: Identity, found: NoCaller, requirement: Requirement): Result {
+function rejectCaller (exchange: Exchange, identity: Identity, noCaller: NoCaller, requirement: Requirement): Result {
   const { request } = exchange
-  exchange.rejectedSource = sourceOf(found)
+  exchange.rejectedSource = sourceOf(noCaller)
   const unauthenticated = (rejection: Rejection, carriers: Carriers): Result => {
-    const error = found.kind === 'failed' && found.carrier.scheme === 'bearer' ? rejection.message : null
+    const error = noCaller.kind === 'failed' && noCaller.carrier.scheme === 'bearer' ? rejection.message : null
     const challenges = challengesOf([...new Set(carriers.flat())], exchange.agentName, { metadata: metadataUrl(exchange), error })
     return reject(exchange, rejection, 'rejected', undefined, challenges.flatMap(challenge => ['www-authenticate', challenge]))
   }
-  if (found.kind === 'several') return reject(exchange, identityRejections.several(found.carriers), 'rejected')
-  if (found.kind === 'unavailable') return reject(exchange, identityRejections.unavailable(found.retryAfter), 'rejected')
+  if (noCaller.kind === 'several') return reject(exchange, identityRejections.several(noCaller.carriers), 'rejected')
+  if (noCaller.kind === 'unavailable') return reject(exchange, identityRejections.unavailable(noCaller.retryAfter), 'rejected')
   const failing = failingOf(exchange)
   const { services: { limits: { throttle } } } = exchange
   const record = (problem: Problem, rejection: Rejection, limit: string | null): void => {
-    recordFailure(exchange, identity, { source: sourceOf(found), problem, rejection, client: failing.address ?? null, limit })
+    recordFailure(exchange, identity, { source: sourceOf(noCaller), problem, rejection, client: failing.address ?? null, limit })
   }
-  if (found.kind === 'incomplete') {
-    const rejection = identityRejections.incomplete(found.missing)
+  if (noCaller.kind === 'incomplete') {
+    const rejection = identityRejections.incomplete(noCaller.missing)
     record('incomplete', rejection, null)
-    return unauthenticated(rejection, found.missing)
+    return unauthenticated(rejection, noCaller.missing)
   }
-  if (found.kind === 'throttled') return tooMany(exchange, throttle.failed(failing, performance.now()) ?? THROTTLED)
+  if (noCaller.kind === 'throttled') return tooMany(exchange, throttle.failed(failing, performance.now()) ?? THROTTLED)
   const carriers = identity.authenticator.carriersOf(requirement.alternatives)
-  if (found.kind === 'missing') return unauthenticated(identityRejections.missing(carriers), carriers)
-  const { carrier } = found
+  if (noCaller.kind === 'missing') return unauthenticated(identityRejections.missing(carriers), carriers)
+  const { carrier } = noCaller
   if (carrier.in === 'header' && isRepeated(request.rawHeaders, carrier.name)) {
     return reject(exchange, duplicateHeader(carrier.name), 'rejected')
   }
   // Credentials that are right for another agent are no guess.
-  const failure = found.problem === 'source' ? null : throttle.failed(failing, performance.now())
+  const failure = noCaller.problem === 'source' ? null : throttle.failed(failing, performance.now())
   const { failed, tooManyFailures } = identityRejections
-  const rejection = failure === null ? failed(found.problem, carrier) : tooManyFailures(failure.limit, failure.wait)
-  record(found.problem, rejection, failure?.limit ?? null)
+  const rejection = failure === null ? failed(noCaller.problem, carrier) : tooManyFailures(failure.limit, failure.wait)
+  record(noCaller.problem, rejection, failure?.limit ?? null)
   return failure === null ? unauthenticated(rejection, carriers) : tooMany(exchange, failure)
 }
 

@@ -39,8 +39,8 @@ export function limitByBody (exchange: Exchange): Result | Promise<Result> {
   const { decisive, budgets } = lateCharges(late, headOf(exchange, late), { call: parsed, route, evaluation })
   const { delegation } = exchange
   if (delegation === null || !budgets.some(({ limit }) => isOfChain(limit))) return charge(exchange, decisive, budgets)
-  const inForce = (one: Charge): Charge =>
-    isOfChain(one.limit) ? narrowed(one, delegation.received[one.limit.id], askedOf(work, delegation, one.limit)) : one
+  const inForce = (charge: Charge): Charge =>
+    isOfChain(charge.limit) ? narrowed(charge, delegation.received[charge.limit.id], askedOf(work, delegation, charge.limit)) : charge
   return charge(exchange, decisive.map(inForce), budgets.map(inForce))
 }
 

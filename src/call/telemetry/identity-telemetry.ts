@@ -20,10 +20,10 @@ export function recordCaller (exchange: Exchange, identity: Identity, principal:
  * @param verified true when the result needed a signature to be verified
  * @param startedAt ms of performance.now()
  */
-export function recordDuration (exchange: Exchange, found: Authentication, verified: boolean, startedAt: number): void {
-  if (found.kind !== 'caller' && found.kind !== 'failed' && found.kind !== 'unavailable' && found.kind !== 'incomplete') return
-  const source = found.kind === 'caller' ? found.principal.source : found.source ?? 'other'
-  const remembered = found.kind === 'caller' && found.principal.kind === 'jwt'
+export function recordDuration (exchange: Exchange, authentication: Authentication, verified: boolean, startedAt: number): void {
+  if (authentication.kind !== 'caller' && authentication.kind !== 'failed' && authentication.kind !== 'unavailable' && authentication.kind !== 'incomplete') return
+  const source = authentication.kind === 'caller' ? authentication.principal.source : authentication.source ?? 'other'
+  const remembered = authentication.kind === 'caller' && authentication.principal.kind === 'jwt'
   const cache = verified ? 'miss' : remembered ? 'hit' : 'none'
   exchange.services.metrics.observe('authentication_duration_seconds', (performance.now() - startedAt) / 1_000, null, source, cache)
 }

@@ -127,19 +127,19 @@ export function auditEntry (
   edited: readonly string[],
   violations: readonly Violation[]
 ): AuditEntry {
-  const deciding = violations.find(found => found.mode === 'enforce') ?? (violations[0] as Violation)
+  const deciding = violations.find(violation => violation.mode === 'enforce') ?? (violations[0] as Violation)
   return {
     ...plainEntry(exchange, phase, decision),
     reason: deciding.customReason ?? deciding.reason,
     extension: deciding.extension,
     rule: deciding.rule,
     edited,
-    violations: violations.map(found => ({
-      reason: found.customReason ?? found.reason,
-      extension: found.extension,
-      rule: found.rule,
-      path: found.path,
-      message: found.message
+    violations: violations.map(violation => ({
+      reason: violation.customReason ?? violation.reason,
+      extension: violation.extension,
+      rule: violation.rule,
+      path: violation.path,
+      message: violation.message
     })),
     ...namesIn(exchange)
   }

@@ -102,9 +102,9 @@ export class PublishedCatalog {
       if (card !== undefined) listed.push({ agent, card })
     }
     const signing = signingKeyOf(agents.all)
-    const known = this.#listings.get(key)
-    const same = known?.cards.length === listed.length && known.cards.every((card, i) => card === listed[i]?.card)
-    if (same && known.config === config && known.signing === signing) return known.text
+    const listing = this.#listings.get(key)
+    const same = listing?.cards.length === listed.length && listing.cards.every((card, i) => card === listed[i]?.card)
+    if (same && listing.config === config && listing.signing === signing) return listing.text
     const entries = listed.map(({ agent, card }): PublishedAgent => ({
       name: agent.name,
       identifier: agent.config.origin?.published ?? null,

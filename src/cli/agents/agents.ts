@@ -118,9 +118,9 @@ function write (compared: readonly Compared[], { path, lock, json, by }: Written
   const failed = outcomes.some(({ outcome }) => outcome === 'failed')
   if (json) io.out(JSON.stringify({ format: JSON_FORMAT, ok: !failed, file: path, written: changed, agents: outcomes }, null, 2))
   else {
-    for (const one of outcomes) {
-      io.out(`${one.name}: ${one.outcome}${one.problem === undefined ? '' : `: ${visible(one.problem, MAX_CARD_TEXT_CHARS)}`}`)
-      for (const line of linesOf(one.differences ?? [], one.texts ?? [])) io.out(line)
+    for (const outcome of outcomes) {
+      io.out(`${outcome.name}: ${outcome.outcome}${outcome.problem === undefined ? '' : `: ${visible(outcome.problem, MAX_CARD_TEXT_CHARS)}`}`)
+      for (const line of linesOf(outcome.differences ?? [], outcome.texts ?? [])) io.out(line)
     }
     io.err(changed ? `wrote ${path}; review the change, and commit the file` : `${path} is unchanged`)
   }

@@ -60,7 +60,7 @@ function compare (agent: AgentConfig, agreed: LockEntry | null, cards: LoadedCar
     state: same ? 'same' : agreed === null ? 'new' : 'changed',
     live: entryOf(agent, cards, digests),
     differences: same || agreed === null ? [] : differencesOf(agent, agreed, cards),
-    texts: [...new Map(texts.map(one => [`${one.kind} ${one.path}`, one])).values()]
+    texts: [...new Map(texts.map(text => [`${text.kind} ${text.path}`, text])).values()]
   }
 }
 
@@ -68,7 +68,7 @@ function entryOf (
   agent: AgentConfig, { byVersion, extended = null, origin }: LoadedCards, digests: CardDigests
 ): Omit<LockEntry, 'pinnedAt' | 'pinnedBy'> {
   const [recent, old] = [byVersion['1.0'].card, byVersion['0.3'].card]
-  const required = [...recent.extensions, ...old.extensions].filter(one => one.required).map(({ uri }) => uri)
+  const required = [...recent.extensions, ...old.extensions].filter(cardExtension => cardExtension.required).map(({ uri }) => uri)
   return {
     url: agent.card.file === null ? origin : agent.upstream.url,
     digest: digests['1.0'],
@@ -86,5 +86,5 @@ function differencesOf (agent: AgentConfig, agreed: LockEntry, { byVersion }: Lo
     ...cardDifferences(before['1.0'].card, byVersion['1.0'].card, agent),
     ...cardDifferences(before['0.3'].card, byVersion['0.3'].card, agent)
   ]
-  return [...new Map(differenceLines.map(one => [`${one.path} ${one.message}`, one])).values()]
+  return [...new Map(differenceLines.map(differenceLine => [`${differenceLine.path} ${differenceLine.message}`, differenceLine])).values()]
 }

@@ -135,7 +135,7 @@ function fish (): string {
     ]
   })
   const words = choices().filter(({ command, after }) => after === command)
-    .map(one => `complete -c a2a-gateway -n '__fish_seen_subcommand_from ${one.command}' -f -a '${one.words.join(' ')}'`)
+    .map(choice => `complete -c a2a-gateway -n '__fish_seen_subcommand_from ${choice.command}' -f -a '${choice.words.join(' ')}'`)
   return `# a2a-gateway completion fish. Load it with: a2a-gateway completion fish | source
 function __a2a_gateway_yaml
     set -l current (commandline -ct)

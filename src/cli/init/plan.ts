@@ -53,9 +53,9 @@ export function planOf (sources: readonly Source[], traffic: Traffic | null, cat
   const policyNames = new Set(Object.keys(catalogue))
   const proposals = new Map<string, Proposal>()
   const proposalFor = (extension: CardExtension, card: AgentCard): Proposal => {
-    const made = proposals.get(extension.uri) ?? propose(extension, card)
-    proposals.set(extension.uri, made)
-    return made
+    const proposal = proposals.get(extension.uri) ?? propose(extension, card)
+    proposals.set(extension.uri, proposal)
+    return proposal
   }
   const propose = (extension: CardExtension, card: AgentCard): Proposal => {
     const { uri } = extension

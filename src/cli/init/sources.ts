@@ -114,7 +114,7 @@ function richer ({ byVersion }: LoadedCards): AgentCard {
  * @throws {InitError} when no host is recorded
  */
 export function recordedSources (cards: readonly RecordedCard[], calls: readonly RecordedCall[], file: string): Source[] {
-  const recorded = new Map(cards.map(one => [one.upstream, one.card]))
+  const recorded = new Map(cards.map(card => [card.upstream, card.card]))
   if (recorded.size > 0) return [...recorded].map(([upstream, card]) => ({ card, upstream, origin: file, cardUrl: null }))
   const origins = [...new Set(calls.flatMap(({ origin }) => origin ?? []))]
   if (origins.length === 0) throw new InitError('A2AGW_ERR_RECORDING', `${file} names no host; give the URL of the agent with --upstream`)

@@ -59,11 +59,11 @@ export function starterTests (
   const candidates = [...required(agent), ...ofProposals.slice(0, MAX_TESTS), ...ofCatalogue(plan, agent)]
   const head = [`agent: ${agent.name}`, ...block({ card }, 0)]
   const textOf = (tests: readonly object[]): string => [...head, 'tests:', ...tests.flatMap(test => listItem(test, 2)), ''].join('\n')
-  const loaded = readTests(textOf(candidates.map(one => testOf(one, { decision: 'forward' }))), file, {})
+  const loaded = readTests(textOf(candidates.map(candidate => testOf(candidate, { decision: 'forward' }))), file, {})
   if (!loaded.ok) return { problem: loaded.problems.map(formatDiagnostic).join('; ') }
   const run = runTests(loaded.tests, { base: config, checks: CHECKS, only: null })
   if (!run.ok) return { problem: run.problems.map(formatDiagnostic).join('; ') }
-  const tests = candidates.flatMap(one => expected(one, run.results.filter(({ name }) => name === one.name)))
+  const tests = candidates.flatMap(candidate => expected(candidate, run.results.filter(({ name }) => name === candidate.name)))
   return {
     text: [
       ...(written ? [schemaLine(TESTS_SCHEMA_FILE)] : []),
@@ -84,7 +84,7 @@ function expected (candidate: Candidate, results: readonly TestResult[]): object
   if (first === undefined) return []
   const outcome = outcomeOf(first)
   if (candidate.tells?.(outcome) === false) return []
-  const agree = results.filter(one => JSON.stringify(outcomeOf(one)) === JSON.stringify(outcome))
+  const agree = results.filter(result => JSON.stringify(outcomeOf(result)) === JSON.stringify(outcome))
   const versions = agree.length === results.length ? candidate.versions : [...new Set(agree.map(({ version }) => version))]
   const bindings = agree.length === results.length ? candidate.bindings : [first.binding]
   return [testOf({ ...candidate, versions, bindings }, outcome)]
@@ -102,7 +102,7 @@ function required ({ card, known, proposed }: PlannedAgent): Candidate[] {
   const uris = requiredUris(card.extensions)
   const nameFor = (uri: string): string =>
     proposed.find(({ extension }) => extension.uri === uri)?.proposal.name ??
-    known.find(({ declared }) => declared.some(one => one.uri === uri))?.name ?? uri
+    known.find(({ declared }) => declared.some(cardExtension => cardExtension.uri === uri))?.name ?? uri
   return [
     {
       name: uris.length === 0 ? 'a message without extensions' : 'a message that requests the required extensions',
@@ -116,14 +116,14 @@ function required ({ card, known, proposed }: PlannedAgent): Candidate[] {
 }
 
 function requiredUris (extensions: readonly { readonly uri: string, readonly required: boolean }[]): string[] {
-  return extensions.filter(one => one.required).map(({ uri }) => uri)
+  return extensions.filter(extension => extension.required).map(({ uri }) => uri)
 }
 
 /** Data as each rule wants it, and data that breaks the rule, which the rule records. */
 function ofProposal (proposal: Proposal, { card }: PlannedAgent): Candidate[] {
   const { uri, name, request, methods } = proposal
   const extensions = [...new Set([...requiredUris(card.extensions), uri])]
-  const index = card.extensions.find(one => one.uri === uri)?.index ?? -1
+  const index = card.extensions.find(extension => extension.uri === uri)?.index ?? -1
   return [
     ...rulesOf(request).flatMap(({ id, guess }) => {
       const schema = schemaOf(guess, card.raw, index)

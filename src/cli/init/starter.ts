@@ -126,7 +126,7 @@ function agentLines (agent: PlannedAgent, index: number, directory: string): str
       ? recorded ? 'Recorded requests name no extension.' : 'The card declares no extension.'
       : recorded ? 'Policies for the extensions that recorded requests name. They take effect if the card declares the extensions.' : 'Policies in force.', 4),
     '    extensions:',
-    ...known.flatMap(one => knownLines(one, agent)),
+    ...known.flatMap(knownPolicy => knownLines(knownPolicy, agent)),
     ...proposed.flatMap(({ extension, proposal }) => [
       ...about(extension, card).map(text => comment(text, 6)),
       comment('The catalogue has no policy for it: the proposed policy is below.', 6),
@@ -136,7 +136,7 @@ function agentLines (agent: PlannedAgent, index: number, directory: string): str
 }
 
 function knownLines ({ name, policy, declared }: KnownPolicy, { card, known }: PlannedAgent): string[] {
-  const requiring = known.find(one => one.policy?.activation?.requires?.includes(name))
+  const requiring = known.find(knownPolicy => knownPolicy.policy?.activation?.requires?.includes(name))
   return [
     ...declared.flatMap(extension => about(extension, card, policy)).map(text => comment(text, 6)),
     ...(declared.length > 0

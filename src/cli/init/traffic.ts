@@ -56,7 +56,7 @@ function callOf ({ method, target, headers, body, response }: RecordedRequest): 
   if (!rpc && !/\/message[:/](?:send|stream)$/.test((target ?? '').replace(/[?#].*$/, ''))) return null
   const params = rpc ? value.params : value
   const message = messageOf(params)
-  const listed = Array.isArray(message?.extensions) ? message.extensions.filter(one => typeof one === 'string') : []
+  const listed = Array.isArray(message?.extensions) ? message.extensions.filter(extension => typeof extension === 'string') : []
   const requested = readList(headers, [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER]).values
   const answer = response === null ? undefined : jsonOf(response.body)
   return {
@@ -136,7 +136,7 @@ export class Traffic {
    * @returns null when the calls show nothing of it
    */
   guessesFor (uri: string): Guesses | null {
-    const request = [...this.places.values()].flatMap(found => this.guess(uri, found) ?? [])
+    const request = [...this.places.values()].flatMap(place => this.guess(uri, place) ?? [])
     const response = this.responseGuesses(uri)
     const methods = this.methodsOf(uri)
     return request.length + response.length + methods.length === 0 ? null : { request, response, methods }

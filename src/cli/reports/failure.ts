@@ -17,16 +17,16 @@ export function usageProblem (message: string, code: ErrorCode = 'A2AGW_ERR_USAG
 
 /** The object that every command prints with `--json` when it fails. */
 export function failureAsJson (problems: readonly Diagnostic[], more: Readonly<Record<string, unknown>> = {}): string {
-  return `${JSON.stringify({ format: JSON_FORMAT, ok: false, ...more, problems: problems.map(one => findingOf(one)) }, null, 2)}\n`
+  return `${JSON.stringify({ format: JSON_FORMAT, ok: false, ...more, problems: problems.map(problem => findingOf(problem)) }, null, 2)}\n`
 }
 
 /** @param command name of the command, or empty */
 export function reportFailure (command: string, problems: readonly Diagnostic[], json: boolean, io: Output): void {
   if (json) return io.out(failureAsJson(problems))
   const prefix = command === '' ? 'a2a-gateway' : `a2a-gateway ${command}`
-  for (const one of problems) {
-    io.err(one.file === COMMAND_LINE
-      ? withCode(`${prefix}: ${one.message}`, one.code ?? null)
-      : printDiagnostic(one))
+  for (const problem of problems) {
+    io.err(problem.file === COMMAND_LINE
+      ? withCode(`${prefix}: ${problem.message}`, problem.code ?? null)
+      : printDiagnostic(problem))
   }
 }

@@ -156,8 +156,8 @@ export function editWarnings ({ inject, inactive, activation, owns }: Mapping, p
   ]
 }
 
-function samePlace (one: Mapping, other: Mapping): boolean {
-  return one.metadata === other.metadata && (one.in ?? 'message') === (other.in ?? 'message')
+function samePlace (mapping: Mapping, other: Mapping): boolean {
+  return mapping.metadata === other.metadata && (mapping.in ?? 'message') === (other.in ?? 'message')
 }
 
 /** True when the gateway itself always sends the value that the rule requires. */

@@ -55,7 +55,7 @@ export function readYaml (text: string, env: Environment | null): YamlFile {
   const lines = countLines(text)
   const position = (offset: number) => lines.linePos(offset)
   const unreadable = (faults: readonly Omit<TextProblem, 'code'>[]) => {
-    const problems = faults.map((one): TextProblem => ({ ...one, code: SYNTAX }))
+    const problems = faults.map((fault): TextProblem => ({ ...fault, code: SYNTAX }))
     return { root: null, problems, substituted: [], readable: false, position }
   }
   const rejected = guardYaml(text)

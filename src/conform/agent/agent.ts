@@ -44,30 +44,30 @@ export async function startAgent ({ host, port, required = [] }: AgentOptions): 
     origin, grpc: origin.replace(/^http:\/\//, ''), required, ...caller === undefined ? {} : { extended: true, caller }
   })
   let publicCard = ''
-  const respond = (seen: SeenRequest): Script | null => {
-    const path = seen.target.split('?')[0] ?? ''
-    if (CARD_PATHS.has(path)) return servedCard(seen, publicCard)
-    const operation = operationOf(seen.method, seen.target, seen.body.toString('latin1'))
+  const respond = (seenRequest: SeenRequest): Script | null => {
+    const path = seenRequest.target.split('?')[0] ?? ''
+    if (CARD_PATHS.has(path)) return servedCard(seenRequest, publicCard)
+    const operation = operationOf(seenRequest.method, seenRequest.target, seenRequest.body.toString('latin1'))
     if (operation === null) return null
-    const caller = valueOf(seen.headers, 'authorization') ?? 'nobody'
+    const caller = valueOf(seenRequest.headers, 'authorization') ?? 'nobody'
     const script = responseOf(operation.operation, operation.transport, operation.version, card(caller))
-    if (operation.operation !== 'get_extended_agent_card' || operation.transport === 'grpc') return withId(script, seen)
+    if (operation.operation !== 'get_extended_agent_card' || operation.transport === 'grpc') return withId(script, seenRequest)
     return withId(
-      { ...script, headers: [...script.headers ?? [], ['Cache-Control', 'private, no-store'], ['Vary', 'Authorization']] }, seen
+      { ...script, headers: [...script.headers ?? [], ['Cache-Control', 'private, no-store'], ['Vary', 'Authorization']] }, seenRequest
     )
   }
-  const control = (seen: SeenRequest): Script | null => {
+  const control = (seenRequest: SeenRequest): Script | null => {
     // Whatever the script of the call says: nobody should come here.
-    if (seen.target.startsWith(`${TRAP}/`)) {
-      store.trap(seen.target)
+    if (seenRequest.target.startsWith(`${TRAP}/`)) {
+      store.trap(seenRequest.target)
       return json({ keys: [] })
     }
     const [, what, name = '', piece = ''] = /^\/\.conform\/(script|release|receipts|traps)\/(conform-call-[0-9a-f]{8})(?:\/(\d+))?$/.exec(
-      seen.target
+      seenRequest.target
     ) ?? []
     switch (what) {
       case 'script':
-        store.script(name, parseJson(seen.body) as Script)
+        store.script(name, parseJson(seenRequest.body) as Script)
         return json({})
       case 'release':
         store.release(name, Number(piece))
@@ -123,17 +123,17 @@ export async function startAgent ({ host, port, required = [] }: AgentOptions): 
 const json = (value: unknown): Script => ({ status: 200, headers: [['Content-Type', 'application/json']], pieces: [JSON.stringify(value)] })
 
 /** RFC 9110 §13.1.2, for the one entity tag of the card. */
-function servedCard (seen: SeenRequest, text: string): Script {
+function servedCard (seenRequest: SeenRequest, text: string): Script {
   const tag = `"${createHash('sha256').update(text).digest('hex').slice(0, 16)}"`
   const headers = [['ETag', tag], ['Cache-Control', 'public, max-age=3600'], ['Content-Type', 'application/json']] as const
-  return valueOf(seen.headers, 'if-none-match') === tag
+  return valueOf(seenRequest.headers, 'if-none-match') === tag
     ? { status: 304, headers: headers.slice(0, 2) }
     : { status: 200, headers, pieces: [text] }
 }
 
 /** A request without a mark has an id of its own. */
-function withId (script: Script, seen: SeenRequest): Script {
-  const id = /"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)/.exec(seen.body.toString('utf8'))?.[1]
+function withId (script: Script, seenRequest: SeenRequest): Script {
+  const id = /"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)/.exec(seenRequest.body.toString('utf8'))?.[1]
   if (id === undefined) return script
   return { ...script, pieces: (script.pieces ?? []).map(piece => piece.replaceAll(`"id":"${CALL}","result"`, `"id":${id},"result"`)) }
 }

@@ -10,7 +10,7 @@ import { nameIn } from './store.js'
 
 export interface GrpcAgent {
   readonly store: CallStore
-  respond (seen: SeenRequest): Script | null
+  respond (seenRequest: SeenRequest): Script | null
 }
 
 const UNIMPLEMENTED: Script = { trailers: [['grpc-status', '12'], ['grpc-message', 'no such method']] }
@@ -21,7 +21,7 @@ export function serveGrpc (stream: ServerHttp2Stream, headers: IncomingHttpHeade
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     if (rawHeaders[i]?.startsWith(':') === false) lines.push([rawHeaders[i] as string, rawHeaders[i + 1] as string])
   }
-  const seen: SeenRequest = {
+  const seenRequest: SeenRequest = {
     method: String(headers[':method']),
     target: String(headers[':path']),
     headers: lines,
@@ -32,22 +32,24 @@ export function serveGrpc (stream: ServerHttp2Stream, headers: IncomingHttpHeade
   const chunks: Buffer[] = []
   let done = false
   stream.on('data', (chunk: Buffer) => { chunks.push(chunk) })
-  stream.on('error', () => { seen.left ||= !done })
-  stream.on('close', () => { seen.left ||= !done })
+  stream.on('error', () => { seenRequest.left ||= !done })
+  stream.on('close', () => { seenRequest.left ||= !done })
   stream.on('end', () => {
-    seen.body = Buffer.concat(chunks)
-    seen.complete = true
-    const name = nameIn(seen.target, lines, seen.body)
-    agent.store.add(name, seen)
-    const script = agent.store.scriptOf(name) ?? agent.respond(seen) ?? UNIMPLEMENTED
-    play(stream, agent.store, name, script, seen).then(
+    seenRequest.body = Buffer.concat(chunks)
+    seenRequest.complete = true
+    const name = nameIn(seenRequest.target, lines, seenRequest.body)
+    agent.store.add(name, seenRequest)
+    const script = agent.store.scriptOf(name) ?? agent.respond(seenRequest) ?? UNIMPLEMENTED
+    play(stream, agent.store, name, script, seenRequest).then(
       () => { done = script.end !== 'hang' },
       () => stream.close(constants.NGHTTP2_INTERNAL_ERROR)
     )
   })
 }
 
-async function play (stream: ServerHttp2Stream, store: CallStore, name: string | null, script: Script, seen: SeenRequest): Promise<void> {
+async function play (
+  stream: ServerHttp2Stream, store: CallStore, name: string | null, script: Script, seenRequest: SeenRequest
+): Promise<void> {
   if (stream.destroyed) return
   if (script.begin === 'reset') return stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   const call = name ?? CALL
@@ -65,7 +67,7 @@ async function play (stream: ServerHttp2Stream, store: CallStore, name: string |
   for (const [index, piece] of pieces.entries()) {
     if (index > 0 && script.gated === true && name !== null) await store.released(name, index - 1)
     if (index > 0 && script.pause !== undefined) await new Promise(resolve => setTimeout(resolve, script.pause))
-    if (stream.destroyed || seen.left) return
+    if (stream.destroyed || seenRequest.left) return
     const frame = grpcFrame(filledBytes(Buffer.from(piece, 'base64'), call))
     if (script.framing === 'gzip') frame[0] = 1
     stream.write(frame)

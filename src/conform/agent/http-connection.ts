@@ -12,9 +12,9 @@ import { nameIn } from './store.js'
 export interface HttpAgent {
   readonly store: CallStore
   /** The response of a request without a script. Null: the agent has none, and the response is 404. */
-  respond (seen: SeenRequest): Script | null
+  respond (seenRequest: SeenRequest): Script | null
   /** A request of the runner. Null: the request is not one. */
-  control (seen: SeenRequest): Script | null
+  control (seenRequest: SeenRequest): Script | null
 }
 
 const NOT_FOUND: Script = {
@@ -29,40 +29,40 @@ export function serveHttp1 (socket: Socket, agent: HttpAgent): void {
   let turn = Promise.resolve()
   let current: { head: Head, pieces: Buffer[], seen: SeenRequest } | null = null
   const unfinished = new Set<SeenRequest>()
-  const begin = (seen: SeenRequest, early: boolean): void => {
-    const name = nameIn(seen.target, seen.headers, seen.body)
-    const control = agent.control(seen)
+  const begin = (seenRequest: SeenRequest, early: boolean): void => {
+    const name = nameIn(seenRequest.target, seenRequest.headers, seenRequest.body)
+    const control = agent.control(seenRequest)
     if (control === null) {
-      agent.store.add(name, seen)
-      unfinished.add(seen)
+      agent.store.add(name, seenRequest)
+      unfinished.add(seenRequest)
     }
     turn = turn.then(async () => {
-      const script = control ?? agent.store.scriptOf(name) ?? agent.respond(seen) ?? NOT_FOUND
-      await new Playing(socket, agent.store, name, seen).play(script, early)
-      unfinished.delete(seen)
+      const script = control ?? agent.store.scriptOf(name) ?? agent.respond(seenRequest) ?? NOT_FOUND
+      await new Playing(socket, agent.store, name, seenRequest).play(script, early)
+      unfinished.delete(seenRequest)
     })
   }
   const reader = new Http1Reader('request', {
     head: head => {
       const [method = '', target = ''] = head.start.split(' ')
-      const seen: SeenRequest = { method, target, headers: head.headers, body: Buffer.alloc(0), left: false, complete: false }
-      current = { head, pieces: [], seen }
+      const seenRequest: SeenRequest = { method, target, headers: head.headers, body: Buffer.alloc(0), left: false, complete: false }
+      current = { head, pieces: [], seen: seenRequest }
       if (/^100-continue$/i.test(valueOf(head.headers, 'expect') ?? '')) socket.write('HTTP/1.1 100 Continue\r\n\r\n')
       const name = nameIn(target, head.headers, Buffer.alloc(0))
-      if (agent.store.scriptOf(name)?.begin === 'early') begin(seen, true)
+      if (agent.store.scriptOf(name)?.begin === 'early') begin(seenRequest, true)
     },
     data: bytes => { current?.pieces.push(bytes) },
     end: () => {
       if (current === null) return
-      const { seen, pieces } = current
+      const { seen: seenRequest, pieces } = current
       current = null
-      seen.body = Buffer.concat(pieces)
-      seen.complete = true
-      if (!unfinished.has(seen)) begin(seen, false)
+      seenRequest.body = Buffer.concat(pieces)
+      seenRequest.complete = true
+      if (!unfinished.has(seenRequest)) begin(seenRequest, false)
     },
     fault: () => { socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n') }
   })
-  const markClientLeft = (): void => { for (const seen of unfinished) seen.left = true }
+  const markClientLeft = (): void => { for (const seenRequest of unfinished) seenRequest.left = true }
   socket.on('data', (chunk: Buffer) => { reader.feed(chunk) })
   socket.on('end', () => {
     markClientLeft()
@@ -79,11 +79,11 @@ class Playing {
   readonly #name: string | null
   readonly #seen: SeenRequest
 
-  constructor (socket: Socket, store: CallStore, name: string | null, seen: SeenRequest) {
+  constructor (socket: Socket, store: CallStore, name: string | null, seenRequest: SeenRequest) {
     this.#socket = socket
     this.#store = store
     this.#name = name
-    this.#seen = seen
+    this.#seen = seenRequest
   }
 
   async play (script: Script, early: boolean): Promise<void> {

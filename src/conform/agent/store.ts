@@ -32,8 +32,8 @@ export class CallStore {
     return name === null ? null : this.#calls.get(name)?.script ?? null
   }
 
-  add (name: string | null, seen: SeenRequest): void {
-    if (name !== null) this.#call(name).receipts.push(seen)
+  add (name: string | null, seenRequest: SeenRequest): void {
+    if (name !== null) this.#call(name).receipts.push(seenRequest)
   }
 
   trap (target: string): void {

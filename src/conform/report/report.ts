@@ -50,8 +50,9 @@ export function reportOf (results: readonly Result[], { name, version }: Declara
     outcome,
     lines
   }))
-  const groups = GROUPS.filter(group => cases.some(one => one.group === group)).map(group => {
-    const levels = LEVELS.map(level => [level, countsOf(cases.filter(one => one.group === group && one.level === level))] as const)
+  const groups = GROUPS.filter(group => cases.some(reportedCase => reportedCase.group === group)).map(group => {
+    const inGroup = cases.filter(reportedCase => reportedCase.group === group)
+    const levels = LEVELS.map(level => [level, countsOf(inGroup.filter(testCase => testCase.level === level))] as const)
     return [group, Object.fromEntries(levels)] as const
   })
   return {
@@ -68,7 +69,7 @@ export function reportOf (results: readonly Result[], { name, version }: Declara
 }
 
 export function countsOf (cases: readonly ReportedCase[]): Counts {
-  const count = (outcome: Outcome): number => cases.filter(one => one.outcome === outcome).length
+  const count = (outcome: Outcome): number => cases.filter(reportedCase => reportedCase.outcome === outcome).length
   return Object.fromEntries(OUTCOMES.map(outcome => [outcome, count(outcome)])) as Record<Outcome, number>
 }
 

@@ -10,12 +10,12 @@ const COLOURS = { must: 'red', should: 'yellow', may: 'dim' } as const
 export function reportText (report: Report, colours: boolean): string {
   const colour = (text: string, name: 'red' | 'yellow' | 'green' | 'dim' | 'bold'): string => colours ? inColour(text, name) : text
   const lines: string[] = []
-  for (const one of report.cases.filter(({ outcome }) => outcome === 'failed' || outcome === 'error')) {
-    const mark = one.outcome === 'error' ? 'error' : `failed ${one.level.toUpperCase()}`
+  for (const reportedCase of report.cases.filter(({ outcome }) => outcome === 'failed' || outcome === 'error')) {
+    const mark = reportedCase.outcome === 'error' ? 'error' : `failed ${reportedCase.level.toUpperCase()}`
     lines.push(
-      `${colour(mark, one.outcome === 'error' ? 'red' : COLOURS[one.level])} ${colour(one.id, 'bold')}: ${one.name} (${one.spec_ref})`
+      `${colour(mark, reportedCase.outcome === 'error' ? 'red' : COLOURS[reportedCase.level])} ${colour(reportedCase.id, 'bold')}: ${reportedCase.name} (${reportedCase.spec_ref})`
     )
-    lines.push(...one.lines.map(line => `    ${line}`))
+    lines.push(...reportedCase.lines.map(line => `    ${line}`))
   }
   if (lines.length > 0) lines.push('')
   lines.push(...countsTable(report), '')
@@ -44,18 +44,18 @@ function countsTable ({ groups }: Report): string[] {
 
 /** What differs between two reports, one line for each case. */
 export function reportDiff (before: Report, after: Report): { readonly lines: readonly string[], readonly worse: number } {
-  const earlier = new Map(before.cases.map(one => [one.id, one]))
+  const earlier = new Map(before.cases.map(reportedCase => [reportedCase.id, reportedCase]))
   const lines: string[] = []
   let worse = 0
   if (before.cases_digest !== after.cases_digest) lines.push('the reports come from different versions of the cases')
-  for (const one of after.cases) {
-    const old = earlier.get(one.id)
-    earlier.delete(one.id)
-    if (old === undefined) lines.push(`new      ${one.id}: ${one.outcome}`)
-    else if (old.outcome !== one.outcome) {
-      const isWorse = rank(one) > rank(old)
+  for (const reportedCase of after.cases) {
+    const old = earlier.get(reportedCase.id)
+    earlier.delete(reportedCase.id)
+    if (old === undefined) lines.push(`new      ${reportedCase.id}: ${reportedCase.outcome}`)
+    else if (old.outcome !== reportedCase.outcome) {
+      const isWorse = rank(reportedCase) > rank(old)
       if (isWorse) worse++
-      lines.push(`${isWorse ? 'worse  ' : 'better '}  ${one.id}: ${old.outcome} → ${one.outcome}`)
+      lines.push(`${isWorse ? 'worse  ' : 'better '}  ${reportedCase.id}: ${old.outcome} → ${reportedCase.outcome}`)
     }
   }
   for (const [id, { outcome }] of earlier) lines.push(`removed  ${id}: ${outcome}`)

@@ -26,8 +26,8 @@ const SPOOFED = 'spoofed.conform.example'
 const ADDRESSED = new Set(['url', 'preferredTransport', 'additionalInterfaces', 'supportedInterfaces', 'signatures'])
 
 /** @returns the problem with the card that the proxy serves, or null */
-export async function cardProblem (rule: CardRule, seen: CaseRun): Promise<Lines> {
-  const { context, through, direct } = seen
+export async function cardProblem (rule: CardRule, caseRun: CaseRun): Promise<Lines> {
+  const { context, through, direct } = caseRun
   const card = jsonOf(through.exchange.body)
   if (rule === 'host') return await hostProblem([['Host', SPOOFED]], context)
   if (rule === 'forwarded-host') {
@@ -35,7 +35,7 @@ export async function cardProblem (rule: CardRule, seen: CaseRun): Promise<Lines
       [['X-Forwarded-Host', SPOOFED], ['X-Forwarded-Proto', 'https'], ['Forwarded', `host=${SPOOFED};proto=https`]], context
     )
   }
-  if (rule === 'private') return await privateProblem(seen)
+  if (rule === 'private') return await privateProblem(caseRun)
   if (rule === 'extended') return ownAddresses(through.exchange, context)
   if (!isObject(card)) return [`the card is no JSON object: ${through.exchange.problem ?? `status ${through.exchange.status}`}`]
   const original = direct === null ? context.direct.card : jsonOf(direct.exchange.body)
@@ -47,8 +47,8 @@ export async function cardProblem (rule: CardRule, seen: CaseRun): Promise<Lines
     case 'order': return orderProblem(original, card)
     case 'members': return membersProblem(original, card)
     case 'signature': return signatureProblem(original, card)
-    case 'validator': return validatorProblem(seen)
-    case 'not-modified': return await notModifiedProblem(seen)
+    case 'validator': return validatorProblem(caseRun)
+    case 'not-modified': return await notModifiedProblem(caseRun)
     case 'same-everywhere': return await sameEverywhere(card, context)
   }
 }

@@ -134,8 +134,8 @@ function bytesOf (text: string): number | null {
   return number === '' ? null : Number(number) * ({ KiB: 1_024, MiB: 1_048_576, kB: 1_000, MB: 1_000_000 }[unit] ?? 1)
 }
 
-function declarationOf (given: Values): Declaration {
-  const valueOf = (name: string): string | readonly string[] => given[name] ?? KEYS[name]?.fallback ?? ''
+function declarationOf (values: Values): Declaration {
+  const valueOf = (name: string): string | readonly string[] => values[name] ?? KEYS[name]?.fallback ?? ''
   const bindings = valueOf('bindings') as Transport[]
   const claims: Array<readonly [Claim, boolean]> = [
     ['rewritesCards', valueOf('cards') === 'rewritten'],

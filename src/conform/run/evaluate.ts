@@ -13,18 +13,18 @@ import { isObject, own } from '#wire/json/object.js'
 type Lines = string[] | null
 
 /** @returns the lines of all checks that fail; empty: the case passes */
-export async function evaluateChecks (seen: CaseRun, checks: readonly Check[] = seen.case.expect): Promise<string[]> {
+export async function evaluateChecks (caseRun: CaseRun, checks: readonly Check[] = caseRun.case.expect): Promise<string[]> {
   const problems: string[] = []
-  for (const check of checks) problems.push(...await problemOf(check, seen) ?? [])
+  for (const check of checks) problems.push(...await problemOf(check, caseRun) ?? [])
   return problems
 }
 
-async function problemOf (check: Check, seen: CaseRun): Promise<Lines> {
-  const { direct, through, context } = seen
+async function problemOf (check: Check, caseRun: CaseRun): Promise<Lines> {
+  const { direct, through, context } = caseRun
   const { exchange } = through
   switch (check.check) {
     case 'calls': return callsProblem(check, through)
-    case 'request': return requestProblem(check.part, seen)
+    case 'request': return requestProblem(check.part, caseRun)
     case 'request-header': {
       const receipt = through.receipts.at(-1)
       if (receipt === undefined) return ['the request did not reach the agent']
@@ -33,15 +33,15 @@ async function problemOf (check: Check, seen: CaseRun): Promise<Lines> {
       )
     }
     case 'status': return statusProblem(check.is, direct, exchange)
-    case 'body': return bodyProblem(check.as, seen)
-    case 'messages': return answered(exchange) ?? sameMessages('the messages of the response', direct?.exchange.body, exchange.body, seen)
+    case 'body': return bodyProblem(check.as, caseRun)
+    case 'messages': return answered(exchange) ?? sameMessages('the messages of the response', direct?.exchange.body, exchange.body, caseRun)
     case 'response-header': return answered(exchange) ??
       headerProblem(
         'response header', check, { direct: marked(direct?.exchange.headers, direct), through: marked(exchange.headers, through) }
       )
     case 'trailer': return answered(exchange) ??
       headerProblem('trailer', check, { direct: marked(direct?.exchange.trailers, direct), through: marked(exchange.trailers, through) })
-    case 'error': return errorProblem(check, { ...exchange, body: unfilled(exchange.body, through.name) }, seen.case, idOf(seen.case))
+    case 'error': return errorProblem(check, { ...exchange, body: unfilled(exchange.body, through.name) }, caseRun.case, idOf(caseRun.case))
     case 'not-html': {
       const type = valueOf(exchange.headers, 'content-type') ?? ''
       const isHtml = /html/i.test(type) || /^\s*<(?:!doctype|html)/i.test(exchange.body.toString('latin1', 0, 64))
@@ -62,9 +62,9 @@ async function problemOf (check: Check, seen: CaseRun): Promise<Lines> {
         ? null
         : [`the proxy has fetched ${fetched.map(target => target.replaceAll(through.name, CALL)).join(', ')}`]
     }
-    case 'card': return await cardProblem(check.rule, seen)
+    case 'card': return await cardProblem(check.rule, caseRun)
     case 'trace': return traceProblem(direct, through)
-    case 'either': return await eitherProblem(check.of, seen)
+    case 'either': return await eitherProblem(check.of, caseRun)
   }
 }
 
@@ -89,8 +89,8 @@ function callsProblem ({ least, most }: { readonly least: number, readonly most:
   return [`the agent got ${receipts.length} requests instead of ${expected}`, `  through:  ${said}`]
 }
 
-function requestProblem (part: 'method' | 'target' | 'body' | 'messages', seen: CaseRun): Lines {
-  const { direct, through } = seen
+function requestProblem (part: 'method' | 'target' | 'body' | 'messages', caseRun: CaseRun): Lines {
+  const { direct, through } = caseRun
   const before = direct?.receipts.at(-1)
   const after = through.receipts.at(-1)
   if (after === undefined) {
@@ -110,7 +110,7 @@ function requestProblem (part: 'method' | 'target' | 'body' | 'messages', seen: 
     )
     case 'body': return difference('the body of the request', bytes(before, direct), bytes(after, through))
     case 'messages': return sameMessages(
-      'the messages of the request', Buffer.from(before.body, 'base64'), Buffer.from(after.body, 'base64'), seen
+      'the messages of the request', Buffer.from(before.body, 'base64'), Buffer.from(after.body, 'base64'), caseRun
     )
   }
 }
@@ -176,10 +176,10 @@ function traceProblem (direct: Way | null, through: Way): Lines {
     : ['the trace does not go on', `  directly: ${before ?? 'no line'}`, `  through:  ${after}`]
 }
 
-async function eitherProblem (of: readonly (readonly Check[])[], seen: CaseRun): Promise<Lines> {
+async function eitherProblem (of: readonly (readonly Check[])[], caseRun: CaseRun): Promise<Lines> {
   const problems: string[][] = []
   for (const checks of of) {
-    const lines = await evaluateChecks(seen, checks)
+    const lines = await evaluateChecks(caseRun, checks)
     if (lines.length === 0) return null
     problems.push(lines)
   }

@@ -43,16 +43,16 @@ export class Playground {
       case 'schema':
         return JSON.stringify(documentSchema())
       case 'document':
-        return await this.withAgent(agent, signal, given => {
+        return await this.withAgent(agent, signal, sandboxAgent => {
           const file = originsOf(this.source.config())?.file ?? null
-          return { kind: 'document', agent: given, file }
+          return { kind: 'document', agent: sandboxAgent, file }
         })
       case 'samples':
-        return await this.withAgent(agent, signal, given => ({ kind: 'samples', agent: given }))
+        return await this.withAgent(agent, signal, sandboxAgent => ({ kind: 'samples', agent: sandboxAgent }))
       case 'requests':
         return JSON.stringify((await this.requests(agent)).slice(0, LISTED).map(shownRequest))
       case 'request': {
-        const request = (await this.requests(agent)).find(one => one.id === query.get('id'))
+        const request = (await this.requests(agent)).find(keptRequest => keptRequest.id === query.get('id'))
         if (request === undefined || request.received.body === null) return { status: 404, error: 'the request is no longer kept' }
         return await this.thread.run({ kind: 'request', request }, signal)
       }
@@ -73,8 +73,8 @@ export class Playground {
     if (policy.length > POLICY) return { status: 413, error: `the policy is larger than ${POLICY} characters` }
     if (request.length > REQUEST) return { status: 413, error: `the request is larger than ${REQUEST} characters` }
     if (name === 'explain') {
-      const caller = requestId === null ? null : (await this.requests(agent)).find(one => one.id === requestId)?.caller ?? null
-      return await this.withAgent(agent, signal, given => ({ kind: 'explain', agent: given, policy, request, caller }))
+      const caller = requestId === null ? null : (await this.requests(agent)).find(request => request.id === requestId)?.caller ?? null
+      return await this.withAgent(agent, signal, sandboxAgent => ({ kind: 'explain', agent: sandboxAgent, policy, request, caller }))
     }
     if (name !== 'replay') return NOT_FOUND
     if (typeof last !== 'number' || !Number.isInteger(last) || last < 1) {
@@ -83,7 +83,7 @@ export class Playground {
       }
     }
     const requests = (await this.requests(agent)).slice(0, last)
-    return await this.withAgent(agent, signal, given => ({ kind: 'replay', agent: given, policy, requests }))
+    return await this.withAgent(agent, signal, sandboxAgent => ({ kind: 'replay', agent: sandboxAgent, policy, requests }))
   }
 
   close (): void {
@@ -107,11 +107,11 @@ export class Playground {
     const { console: { requests } } = this.source.config().server
     if (requests === 0) return []
     const all = await this.source.requests()
-    return all.filter(one => one.agent === agent).toSorted((a, b) => b.at - a.at)
+    return all.filter(keptRequest => keptRequest.agent === agent).toSorted((a, b) => b.at - a.at)
   }
 
   private async withAgent (name: string, signal: AbortSignal, task: (agent: SandboxAgent) => PlaygroundTask): Result {
-    const agent = this.source.agents().find(one => one.name === name)
+    const agent = this.source.agents().find(agent => agent.name === name)
     if (agent === undefined) return { status: 404, error: 'no agent has that name' }
     return await this.thread.run(task(sandboxAgent(agent, this.source)), signal)
   }

@@ -23,19 +23,19 @@ export function explained (source: ConsoleSource): ConsoleSource {
     ...source,
     decisions: async (cursor, filter) => {
       const page = await source.decisions(cursor, filter)
-      const entries = page.entries.map(one => explainedEntry(source, one))
-      return { ...page, entries: filter?.outcome === 'would-reject' ? entries.filter(one => one.wouldReject) : entries }
+      const entries = page.entries.map(entry => explainedEntry(source, entry))
+      return { ...page, entries: filter?.outcome === 'would-reject' ? entries.filter(entry => entry.wouldReject) : entries }
     }
   }
 }
 
 function explainedEntry (source: ConsoleSource, entry: DecisionEntry): ExplainedEntry {
   const index = ruleIndexOf(source.config(), entry.agent)
-  const violations = entry.violations.map(one => {
-    const place = index?.placeOf(one.extension, one.rule, one.phase) ?? null
-    return { ...one, place, wouldReject: one.mode === 'observe' && place !== null && wouldReject(place) }
+  const violations = entry.violations.map(violation => {
+    const place = index?.placeOf(violation.extension, violation.rule, violation.phase) ?? null
+    return { ...violation, place, wouldReject: violation.mode === 'observe' && place !== null && wouldReject(place) }
   })
-  return { ...entry, violations, wouldReject: entry.outcome !== 'rejected' && violations.some(one => one.wouldReject) }
+  return { ...entry, violations, wouldReject: entry.outcome !== 'rejected' && violations.some(violation => violation.wouldReject) }
 }
 
 export function wouldReject ({ effect, needs }: RulePlace): boolean {

@@ -47,7 +47,7 @@ const indexes = new WeakMap<AgentConfig, RuleIndex>()
 
 /** @returns null for an agent that is not in the configuration */
 export function ruleIndexOf (config: Config, name: string): RuleIndex | null {
-  const agent = config.agents.find(one => one.name === name)
+  const agent = config.agents.find(agent => agent.name === name)
   if (agent === undefined) return null
   let index = indexes.get(agent)
   if (index === undefined) indexes.set(agent, index = indexOf(config, agent))
@@ -56,7 +56,7 @@ export function ruleIndexOf (config: Config, name: string): RuleIndex | null {
 
 function indexOf (config: Config, agent: AgentConfig): RuleIndex {
   const positions = positionsOf(config, config.agents.indexOf(agent))
-  const policies = new Map(agent.policies.map(one => [one.name, one]))
+  const policies = new Map(agent.policies.map(policy => [policy.name, policy]))
   return {
     listed: agent.policies.flatMap(listedOf),
     placeOf: (extension, rule, phase) => {
@@ -85,9 +85,9 @@ function listedOf ({ name, policy }: ResolvedPolicy): ListedRule[] {
 function ruleOf (policy: PolicyConfig, rule: string, phase: Phase): { readonly key: string | null, readonly effect: Effect } {
   const request = policy.request?.find(one => one.id === rule)
   if (phase === 'request' && request !== undefined) return { key: `request.${rule}`, effect: request.verdict ?? 'reject' }
-  const response = policy.response?.find(one => one.id === rule)
+  const response = policy.response?.find(responseRule => responseRule.id === rule)
   if (phase === 'response' && response !== undefined) return { key: `response.${rule}`, effect: response.verdict ?? 'warn' }
-  const correlation = policy.correlate?.find(one => one.id === rule)
+  const correlation = policy.correlate?.find(correlation => correlation.id === rule)
   if (correlation !== undefined) return { key: `correlate.${rule}`, effect: correlation.verdict ?? 'reject' }
   if (rule === 'inactive') {
     return { key: `inactive.${phase}`, effect: phase === 'request' && policy.inactive?.request === 'reject' ? 'reject' : 'strip' }

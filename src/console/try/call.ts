@@ -135,7 +135,7 @@ export interface TryWatcher {
  * @returns the result, or in words why the call cannot be sent
  */
 export async function tryCall (source: ConsoleSource, wanted: TryRequest, watcher: TryWatcher | null): Promise<TryResult | string> {
-  const agent = source.agents().find(one => one.name === wanted.agent)
+  const agent = source.agents().find(agent => agent.name === wanted.agent)
   if (agent === undefined) return 'no agent has that name'
   const place = wanted.operation === 'route' ? routeOf(agent, wanted) : pathOf(agent, wanted)
   if (place === null) return 'the agent has no such interface; load the form again'
@@ -167,7 +167,7 @@ interface Place { readonly method: string, readonly path: string }
 
 /** Fills in the parameters of a route. */
 function routeOf (agent: ConsoleAgent, { route, parameters, query }: TryRequest): Place | { readonly problem: string } | null {
-  const chosenRoute = routesOf(agent).find(one => one.id === route)
+  const chosenRoute = routesOf(agent).find(formRoute => formRoute.id === route)
   if (chosenRoute === undefined) return null
   const names = [...chosenRoute.path.matchAll(/\{([^/}]*)\}/g)].map(([, name]) => name as string)
   // A segment of dots would lead elsewhere.
@@ -178,7 +178,7 @@ function routeOf (agent: ConsoleAgent, { route, parameters, query }: TryRequest)
 }
 
 function pathOf ({ config, state }: ConsoleAgent, { binding, version, operation }: TryRequest): Place | null {
-  const interfaceOfCard = state?.interfaces.find(one => one.binding === binding && one.version === version)
+  const interfaceOfCard = state?.interfaces.find(entry => entry.binding === binding && entry.version === version)
   if (interfaceOfCard === undefined) return null
   const base = config.path + interfaceOfCard.publicPath
   if (binding === 'JSONRPC') return { method: 'POST', path: base === '' ? '/' : base }

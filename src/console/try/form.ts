@@ -96,20 +96,20 @@ export function tryFormOf (agent: ConsoleAgent, main: MainAddress | null, hosts:
     return { interfaces: [], grpc: false, host, base, methods: [], routes: [], extensions: [], schemas: [], examples: [], streaming: false }
   }
   const card = state.loaded.byVersion['1.0'].card
-  const required = new Set([...state.policy['1.0'].required, ...state.policy['0.3'].required].map(one => one.uri))
-  const declared = new Map([...card.extensions, ...state.loaded.byVersion['0.3'].card.extensions].map(one => [one.uri, one]))
+  const required = new Set([...state.policy['1.0'].required, ...state.policy['0.3'].required].map(requiredExtension => requiredExtension.uri))
+  const declared = new Map([...card.extensions, ...state.loaded.byVersion['0.3'].card.extensions].map(cardExtension => [cardExtension.uri, cardExtension]))
   const { schemas } = config.card
   const raw =
     Object.keys(schemas).length === 0 ? card.raw : { ...card.raw, schemas: { ...(card.raw.schemas as object | undefined), ...schemas } }
   const uris = [...new Set([...declared.keys(), ...state.policy['1.0'].declared, ...required])]
   return {
-    interfaces: state.interfaces.filter(one => one.binding !== 'GRPC').map(one => ({
-      binding: one.binding,
-      version: one.version,
-      path: config.path + one.publicPath,
-      tenant: one.tenant
+    interfaces: state.interfaces.filter(mappedInterface => mappedInterface.binding !== 'GRPC').map(mappedInterface => ({
+      binding: mappedInterface.binding,
+      version: mappedInterface.version,
+      path: config.path + mappedInterface.publicPath,
+      tenant: mappedInterface.tenant
     })),
-    grpc: state.interfaces.some(one => one.binding === 'GRPC'),
+    grpc: state.interfaces.some(mappedInterface => mappedInterface.binding === 'GRPC'),
     host,
     base,
     methods: bounded(methodsOf(agent)),
@@ -151,12 +151,12 @@ function methodsOf ({ config, state }: ConsoleAgent): FormMethod[] {
 /** Returns the routes that the agent offers, each once. */
 export function routesOf ({ config, state }: ConsoleAgent): FormRoute[] {
   if (state === null) return []
-  const rest = state.interfaces.filter(one => one.binding === 'HTTP+JSON')
+  const rest = state.interfaces.filter(mappedInterface => mappedInterface.binding === 'HTTP+JSON')
   const routeFields = config.policies.flatMap(({ name, policy }) => (policy.routes ?? []).flatMap(({ verb, path, base, body }) => {
     const key = routeKey(verb, path, base)
-    const offered = VERSIONS.flatMap(version => state.policy[version].routes.get(key) ?? []).find(one => one.policy === name)
+    const offered = VERSIONS.flatMap(version => state.policy[version].routes.get(key) ?? []).find(addition => addition.policy === name)
     if (offered === undefined) return []
-    const prefixes = base === 'interface' ? rest.map(one => one.publicPath) : ['']
+    const prefixes = base === 'interface' ? rest.map(mappedInterface => mappedInterface.publicPath) : ['']
     return prefixes.map(prefix => {
       const full = config.path + prefix + path
       const { uri, needsActive } = offered
@@ -194,7 +194,7 @@ function schemasOf (
   indexOf: (uri: string) => number
 ): FormSchema[] {
   const pattern = policy.uriPattern === undefined ? null : compileGlob(policy.uriPattern)
-  const spellings = [policy.uri, ...(policy.aliases ?? []).filter(one => one.relation === 'same').map(one => one.uri)]
+  const spellings = [policy.uri, ...(policy.aliases ?? []).filter(alias => alias.relation === 'same').map(alias => alias.uri)]
   const uris = declared.filter(uri => spellings.includes(uri) || pattern?.test(uri) === true)
   return uris.flatMap(uri => (policy.request ?? []).flatMap(rule => ofRule(name, uri, rule, raw, indexOf(uri))))
 }
@@ -215,11 +215,11 @@ function placesOf ({ mediaType, dataKey, path }: PartSelectorConfig): FormPlace[
   if (path !== undefined) return []
   if (dataKey !== undefined) return dataKey.includes('*') ? [] : [{ kind: 'dataKey', name: dataKey }]
   const types = typeof mediaType === 'string' ? [mediaType] : mediaType ?? [null]
-  return types.slice(0, 1).map(one => ({ kind: 'part', mediaType: one }))
+  return types.slice(0, 1).map(type => ({ kind: 'part', mediaType: type }))
 }
 
 function placeOf ({ in: places = ['message'], key, path }: MetadataSelectorConfig, uri: string): FormPlace[] {
-  const at = places.find(one => one === 'message' || one === 'params')
+  const at = places.find(place => place === 'message' || place === 'params')
   const name = key.startsWith('$uri') ? uri + key.slice(4) : key
   return at === undefined || path !== undefined || name.includes('*') ? [] : [{ kind: 'metadata', in: at, name }]
 }
@@ -251,8 +251,8 @@ function titleOf (schema: unknown): string | null {
 /** Omits entries whose schemas exceed the limit. The user can write their data as JSON. */
 function bounded<T extends { readonly schema: unknown }> (schemas: readonly T[]): T[] {
   let room = ROOM
-  return schemas.slice(0, SCHEMAS).filter(one => {
-    room -= JSON.stringify(one.schema)?.length ?? 0
+  return schemas.slice(0, SCHEMAS).filter(schema => {
+    room -= JSON.stringify(schema.schema)?.length ?? 0
     return room >= 0
   })
 }

@@ -103,10 +103,10 @@ const V1 = { version: '1.0' } as const
 /** @returns the server of the version, or of the other version where a policy only observes versions; null without a gRPC interface */
 function serverOf ({ interfaces }: AgentState, { version }: Pick<OperationRoute, 'version'>): MappedGrpcInterface['address'] | null {
   let other: MappedGrpcInterface['address'] | null = null
-  for (const one of interfaces) {
-    if (one.binding !== 'GRPC') continue
-    const { address } = one as MappedGrpcInterface
-    if (one.version === version) return address
+  for (const mappedInterface of interfaces) {
+    if (mappedInterface.binding !== 'GRPC') continue
+    const { address } = mappedInterface as MappedGrpcInterface
+    if (mappedInterface.version === version) return address
     other ??= address
   }
   return other

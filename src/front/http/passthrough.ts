@@ -57,9 +57,9 @@ export class Passthrough {
   }
 
   static async create (options: PassthroughOptions): Promise<Passthrough> {
-    const made = new Passthrough(options)
-    if (options.passthrough) await made.mount()
-    return made
+    const passthrough = new Passthrough(options)
+    if (options.passthrough) await passthrough.mount()
+    return passthrough
   }
 
   /** @param request with a route target of the kind `passthrough` */

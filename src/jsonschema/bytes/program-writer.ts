@@ -94,7 +94,7 @@ export class ProgramWriter {
     const alone = applicators.length === 1 && this.#isAlone(schema) ? applicators[0] as Applicator : null
     const copied = alone === null ? null : this.#sameKinds(schema, alone)
     if (copied === null || !this.#copy(place, copied)) {
-      const beside = applicators.flatMap(one => this.#entries(schema, one))
+      const beside = applicators.flatMap(applicator => this.#entries(schema, applicator))
       const isChoice = alone === 'anyOf' || alone === 'oneOf'
       this.#beside(place, beside, isChoice)
       if (!isChoice) this.#fill(place, schema)
@@ -122,7 +122,7 @@ export class ProgramWriter {
     const value = schema[keyword]
     if (keyword === '$ref') return [this.node(this.#referenced(value))]
     if (keyword !== 'anyOf' && keyword !== 'oneOf' && (keyword !== 'allOf' || (value as unknown[]).length !== 1)) return null
-    return this.#schemas(value).map(one => this.node(one))
+    return this.#schemas(value).map(schema => this.node(schema))
   }
 
   #schemas (value: unknown): readonly unknown[] {
@@ -141,9 +141,9 @@ export class ProgramWriter {
     const value = schema[keyword]
     switch (keyword) {
       case '$ref': return [[ALL, [this.#finished(this.#referenced(value))]]]
-      case 'allOf': return [[ALL, this.#schemas(value).map(one => this.#finished(one))]]
-      case 'anyOf': return [[ANY, this.#schemas(value).map(one => this.#finished(one))]]
-      case 'oneOf': return [[ONE, this.#schemas(value).map(one => this.#finished(one))]]
+      case 'allOf': return [[ALL, this.#schemas(value).map(schema => this.#finished(schema))]]
+      case 'anyOf': return [[ANY, this.#schemas(value).map(schema => this.#finished(schema))]]
+      case 'oneOf': return [[ONE, this.#schemas(value).map(schema => this.#finished(schema))]]
       case 'not': return [[NOT, [this.#finished(value)]]]
       case 'if': return [[IF, [value, schema.then ?? true, schema.else ?? true].map(one => this.#finished(one))]]
       // Without `if`, they mean nothing.

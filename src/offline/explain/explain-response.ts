@@ -46,14 +46,14 @@ export function explainResponse (
     results: traces.responses(config.policies),
     checks: results.flatMap(({ event, decision }) =>
       decision.violations
-        .filter(found => !ruled.has(found))
-        .map(found => ({
+        .filter(violation => !ruled.has(violation))
+        .map(violation => ({
           event,
-          rule: `${found.extension}/${found.rule}`,
-          verdict: found.mode === 'enforce' ? ('broken' as const) : ('observed' as const),
-          reason: found.customReason ?? found.reason,
-          path: found.path,
-          message: found.message
+          rule: `${violation.extension}/${violation.rule}`,
+          verdict: violation.mode === 'enforce' ? ('broken' as const) : ('observed' as const),
+          reason: violation.customReason ?? violation.reason,
+          path: violation.path,
+          message: violation.message
         }))
     ),
     ...externalShown(evaluated.external),

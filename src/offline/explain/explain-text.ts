@@ -9,8 +9,8 @@ import { responseText } from './response-text.js'
 import type { CheckTrace, Explanation, ForwardedShown, PolicyTrace, RuleTrace } from './explanation.js'
 import { brokenOr, bytes, field, MARKS, rejection, set, valuesText } from '../text-lines.js'
 
-export function explanationText (one: Explanation): string {
-  const { request, agent } = one
+export function explanationText (explanation: Explanation): string {
+  const { request, agent } = explanation
   const at = `${request.file}${request.line > 0 ? `:${request.line}` : ''}`
   const lines = [
     field('request', `${request.method} ${request.target ?? ''}`.trimEnd()),
@@ -18,29 +18,29 @@ export function explanationText (one: Explanation): string {
       'from',
       `${at}, number ${request.number}${request.name === null ? '' : ` "${request.name}"`}, ${bytes(request.bodyBytes)} of body`
     ),
-    ...one.notes.map(note => field('note', note)),
+    ...explanation.notes.map(note => field('note', note)),
     ...(agent === null
       ? [field('agent', 'none is served at this address')]
       : [field('agent', `${agent.name} (mode ${agent.mode}), ${FOUND[agent.foundBy]}`)]),
-    ...(one.card === null ? [] : [field('card', one.card)]),
-    ...(one.caller === null ? [] : [field('caller', callerText(one.caller))]),
-    ...(one.kind === 'operation' || one.kind === 'refused' ? [] : [field('address', KINDS[one.kind])]),
-    ...(one.binding === null ? [] : [field('binding', one.binding)]),
-    field('version', `${one.version}: ${one.versionWhy}`),
-    ...(one.operation === null ? [] : [field('operation', one.method === null ? one.operation : `${one.operation}, method ${one.method}`)]),
-    ...(one.access === null ? [] : [field('access', accessText(one.access))]),
-    ...(one.delegation === undefined ? [] : [field('delegation', delegationText(one.delegation))]),
-    ...sets(one),
-    ...policies(one.policies),
-    ...checks(one),
-    ...unexamined(one),
-    ...externalText(one.external),
+    ...(explanation.card === null ? [] : [field('card', explanation.card)]),
+    ...(explanation.caller === null ? [] : [field('caller', callerText(explanation.caller))]),
+    ...(explanation.kind === 'operation' || explanation.kind === 'refused' ? [] : [field('address', KINDS[explanation.kind])]),
+    ...(explanation.binding === null ? [] : [field('binding', explanation.binding)]),
+    field('version', `${explanation.version}: ${explanation.versionWhy}`),
+    ...(explanation.operation === null ? [] : [field('operation', explanation.method === null ? explanation.operation : `${explanation.operation}, method ${explanation.method}`)]),
+    ...(explanation.access === null ? [] : [field('access', accessText(explanation.access))]),
+    ...(explanation.delegation === undefined ? [] : [field('delegation', delegationText(explanation.delegation))]),
+    ...sets(explanation),
+    ...policies(explanation.policies),
+    ...checks(explanation),
+    ...unexamined(explanation),
+    ...externalText(explanation.external),
     '',
-    ...(one.limits === undefined ? [] : [field('limits', `${one.limits.join(', ')} (counts are known only to a running gateway)`)]),
-    field('decision', decision(one)),
-    ...(one.forwarded === null ? [] : forwarded(one.forwarded)),
-    ...(one.refusal === null ? [] : rejection(one.refusal)),
-    ...(one.answer === null ? [] : responseText(one.answer))
+    ...(explanation.limits === undefined ? [] : [field('limits', `${explanation.limits.join(', ')} (counts are known only to a running gateway)`)]),
+    field('decision', decision(explanation)),
+    ...(explanation.forwarded === null ? [] : forwarded(explanation.forwarded)),
+    ...(explanation.refusal === null ? [] : rejection(explanation.refusal)),
+    ...(explanation.answer === null ? [] : responseText(explanation.answer))
   ]
   return `${lines.join('\n')}\n`
 }
@@ -69,13 +69,13 @@ function sets ({ extensions }: Explanation): string[] {
 
 function policies (list: readonly PolicyTrace[]): string[] {
   if (list.length === 0) return []
-  return ['', 'policies', ...list.flatMap(one => [
-    `  ${one.name} (mode ${one.mode}, ${origin(one)})${one.uri === null ? '' : ` ${one.uri}`}`,
-    ...(one.forbidden === null ? [] : [`    not for this caller${one.mode === 'enforce' ? '' : ', observed only'}: ${one.forbidden}`]),
-    `    ${stateOf(one)}`,
-    ...(one.edits.includes(CALLERS) || one.edits.includes(INACTIVE) ? ['    the data of the extension is removed'] : []),
-    ...(one.why === null ? one.rules.flatMap(each => rule(each, one.edits.includes(each.id))) : []),
-    ...(one.edits.includes(INJECT) ? ['    the data of the platform is added'] : [])
+  return ['', 'policies', ...list.flatMap(policyTrace => [
+    `  ${policyTrace.name} (mode ${policyTrace.mode}, ${origin(policyTrace)})${policyTrace.uri === null ? '' : ` ${policyTrace.uri}`}`,
+    ...(policyTrace.forbidden === null ? [] : [`    not for this caller${policyTrace.mode === 'enforce' ? '' : ', observed only'}: ${policyTrace.forbidden}`]),
+    `    ${stateOf(policyTrace)}`,
+    ...(policyTrace.edits.includes(CALLERS) || policyTrace.edits.includes(INACTIVE) ? ['    the data of the extension is removed'] : []),
+    ...(policyTrace.why === null ? policyTrace.rules.flatMap(each => rule(each, policyTrace.edits.includes(each.id))) : []),
+    ...(policyTrace.edits.includes(INJECT) ? ['    the data of the platform is added'] : [])
   ])]
 }
 
@@ -123,9 +123,9 @@ function checks ({ checks: list, edited }: Explanation): string[] {
   return [
     '',
     'other checks',
-    ...list.flatMap(one => [
-      `  ${one.rule}: ${removesData(one, edited) ? 'violated; the gateway removes the data' : brokenOr(one.verdict)}`,
-      `    ${one.path === '' ? '' : `${one.path}: `}${one.message}`
+    ...list.flatMap(checkTrace => [
+      `  ${checkTrace.rule}: ${removesData(checkTrace, edited) ? 'violated; the gateway removes the data' : brokenOr(checkTrace.verdict)}`,
+      `    ${checkTrace.path === '' ? '' : `${checkTrace.path}: `}${checkTrace.message}`
     ])
   ]
 }
@@ -140,16 +140,16 @@ function removesData ({ rule: name }: CheckTrace, edited: readonly string[]): bo
   return (name.endsWith(`/${INACTIVE}`) || name.endsWith(`/${CALLERS}`)) && edited.includes(name)
 }
 
-function decision (one: Explanation): string {
-  if (one.decision === 'reject') return `reject, by the rule ${one.rule ?? ''} (${one.reason ?? ''})`
-  if (one.pause !== undefined) return `pause, by the rule ${one.rule ?? ''}: a task in the state ${one.pause.state} asks "${one.pause.text}"`
-  if (one.decision === 'answer') return 'the gateway responds with the agent\'s card'
+function decision (explanation: Explanation): string {
+  if (explanation.decision === 'reject') return `reject, by the rule ${explanation.rule ?? ''} (${explanation.reason ?? ''})`
+  if (explanation.pause !== undefined) return `pause, by the rule ${explanation.rule ?? ''}: a task in the state ${explanation.pause.state} asks "${explanation.pause.text}"`
+  if (explanation.decision === 'answer') return 'the gateway responds with the agent\'s card'
   const observed =
-    one.checks.filter(each => !removesData(each, one.edited)).length +
-    one.policies.flatMap(policy => policy.rules.filter(each => each.verdict === 'observed' && !policy.edits.includes(each.id))).length
+    explanation.checks.filter(each => !removesData(each, explanation.edited)).length +
+    explanation.policies.flatMap(policy => policy.rules.filter(each => each.verdict === 'observed' && !policy.edits.includes(each.id))).length
   const forwarded =
-    one.edited.length > 0 ? `forward, edited by ${one.edited.join(', ')}` : one.verbatim ? 'forward, unchanged (verbatim)' : 'forward'
-  return observed === 0 ? forwarded : `${forwarded}; ${one.edited.length > 0 ? 'other ' : ''}violations are only observed`
+    explanation.edited.length > 0 ? `forward, edited by ${explanation.edited.join(', ')}` : explanation.verbatim ? 'forward, unchanged (verbatim)' : 'forward'
+  return observed === 0 ? forwarded : `${forwarded}; ${explanation.edited.length > 0 ? 'other ' : ''}violations are only observed`
 }
 
 function forwarded ({ method, url, headers, dropped, removed, body }: ForwardedShown): string[] {

@@ -148,7 +148,7 @@ export async function explainRequest (
 }
 
 function serverOf ({ interfaces }: AgentState, version: Version): GrpcTarget | undefined {
-  return interfaces.find(one => one.binding === 'GRPC' && one.version === version)?.address
+  return interfaces.find(mappedInterface => mappedInterface.binding === 'GRPC' && mappedInterface.version === version)?.address
 }
 
 /** A recording does not show whose tasks are. */

@@ -85,7 +85,7 @@ function contentOf ({ rawHeaders, body }: PlainRequest): Buffer {
 
 /** Returns the body with each secret removed. A placeholder of the same length would reveal the length of the secret. */
 function withoutSecrets ({ decision, policy }: RequestEvaluation, sent: Buffer, body: Buffer, payload: Payload): Buffer {
-  const secrets = new Set(policy.policies.flatMap(one => one.inject).filter(one => one.secret).map(one => one.valueOf(null)))
+  const secrets = new Set(policy.policies.flatMap(({ inject }) => inject).filter(({ secret }) => secret).map(value => value.valueOf(null)))
   if (!decision.edits.some(({ value }) => value !== null && secrets.has(value))) return body
   // Protobuf needs a value of JSON: null takes no more than its tags.
   const none = payload.format === 'JSON' ? NO_BYTES : NULL

@@ -34,9 +34,9 @@ function isGrpcType (type: string | undefined): boolean {
 export function grpcPlaceOf (recorded: RecordedRequest, agents: readonly AgentConfig[], wanted: string | null): Place | null {
   const path = recorded.target
   if (wanted !== null) {
-    const config = agents.find(one => one.name === wanted)
+    const config = agents.find(agent => agent.name === wanted)
     if (config === undefined) {
-      throw new CannotExplain(`there is no agent "${wanted}" (the configuration has ${agents.map(one => one.name).join(', ')})`)
+      throw new CannotExplain(`there is no agent "${wanted}" (the configuration has ${agents.map(agent => agent.name).join(', ')})`)
     }
     return { config: served(config), foundBy: 'flag', path }
   }
@@ -44,13 +44,13 @@ export function grpcPlaceOf (recorded: RecordedRequest, agents: readonly AgentCo
   if (carried.length === 0) throw new CannotExplain(NO_LISTENER)
   const { host } = headOf('POST', recorded.headers).headers
   const port = host === undefined ? null : /:(\d+)$/.exec(host)?.[1] ?? null
-  const named = carried.filter(one => one.host !== null && one.host === hostName(host))
+  const named = carried.filter(agent => agent.host !== null && agent.host === hostName(host))
   const listening = carried.filter(({ grpc }) => grpc?.listen !== null && String(grpc?.listen.port) === port)
-  const [config, second] = named.length > 0 ? named : listening.length > 0 ? listening : carried.filter(one => one.host === null)
+  const [config, second] = named.length > 0 ? named : listening.length > 0 ? listening : carried.filter(agent => agent.host === null)
   if (config === undefined) return null
   if (second !== undefined) {
     throw new CannotExplain(
-      `several agents may be called at this address; choose one with --agent: ${carried.map(one => one.name).join(', ')}`
+      `several agents may be called at this address; choose one with --agent: ${carried.map(agent => agent.name).join(', ')}`
     )
   }
   return { config, foundBy: carried.length === 1 && named.length === 0 ? 'only' : 'address', path }

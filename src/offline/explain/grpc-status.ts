@@ -23,7 +23,7 @@ const LIMITS = { depth: Infinity, members: Infinity }
 /** @param trailers flat list, of the gateway. Null when they have no status */
 export function grpcStatusShown (trailers: readonly string[]): GrpcStatusShown | null {
   const value = (name: string): string | undefined => {
-    const at = trailers.findIndex((one, i) => i % 2 === 0 && one === name)
+    const at = trailers.findIndex((trailer, i) => i % 2 === 0 && trailer === name)
     return at === -1 ? undefined : trailers[at + 1]
   }
   const code = value('grpc-status')

@@ -86,7 +86,7 @@ function ofError (value: JsonObject, header: string | null): PastedRejection | n
     rule: named?.[2] ?? textOf(metadata.rule),
     reason: textOf(info?.reason),
     message: textOf(error.message),
-    violations: fields.map(one => ({ rule: null, path: textOf(one.field) ?? '', message: textOf(one.description) ?? '' })),
+    violations: fields.map(field => ({ rule: null, path: textOf(field.field) ?? '', message: textOf(field.description) ?? '' })),
     missingExtensions: (textOf(metadata.missingExtensions) ?? '').split(',').filter(uri => uri !== ''),
     ids: {}
   }
@@ -98,7 +98,7 @@ function ofDecision (value: JsonObject): PastedRejection {
   const [, extension = null, rule = null] = /^(.*)\/([^/]+)$/.exec(textOf(value.rule) ?? '') ?? []
   const correction = isObject(value.correction) ? value.correction : {}
   const headers = Array.isArray(correction.headers) ? correction.headers.filter(isObject) : []
-  const lines = headers.filter(one => /^(?:x-)?a2a-extensions$/i.test(textOf(one.name) ?? ''))
+  const lines = headers.filter(header => /^(?:x-)?a2a-extensions$/i.test(textOf(header.name) ?? ''))
   return {
     source: 'decision',
     decision: OUTCOMES.find(one => one === value.outcome) ?? 'failed',
@@ -109,7 +109,7 @@ function ofDecision (value: JsonObject): PastedRejection {
     reason: textOf(value.reason),
     message: textOf(value.message),
     violations: violationsOf(value.violations),
-    missingExtensions: lines.flatMap(one => (textOf(one.value) ?? '').split(',')).filter(uri => uri !== ''),
+    missingExtensions: lines.flatMap(line => (textOf(line.value) ?? '').split(',')).filter(uri => uri !== ''),
     ids: idsOf({ request_id: value.requestId, trace_id: value.traceId })
   }
 }

@@ -60,13 +60,13 @@ export class PolicyTraces implements Tracer {
   checks (decision: Decision): CheckTrace[] {
     const ruled = new Set([...this.outcomes.values()].flatMap(outcome => ('found' in outcome ? outcome.found : [])))
     return decision.violations
-      .filter(found => !ruled.has(found))
-      .map(found => ({
-        rule: `${found.extension}/${found.rule}`,
-        verdict: found.mode === 'enforce' ? 'broken' : 'observed',
-        reason: found.customReason ?? found.reason,
-        path: found.path,
-        message: found.message
+      .filter(violation => !ruled.has(violation))
+      .map(violation => ({
+        rule: `${violation.extension}/${violation.rule}`,
+        verdict: violation.mode === 'enforce' ? 'broken' : 'observed',
+        reason: violation.customReason ?? violation.reason,
+        path: violation.path,
+        message: violation.message
       }))
   }
 
@@ -106,8 +106,8 @@ export class PolicyTraces implements Tracer {
   }
 
   private instance (compiled: CompiledPolicy, { name, policy, layers, from }: ResolvedPolicy, edited: readonly string[]): PolicyTrace {
-    const seen = this.seen.get(compiled)
-    const why = seen === undefined ? 'the request could not be read' : seen.evaluated ? null : 'the extension is not active'
+    const policyEntry = this.seen.get(compiled)
+    const why = policyEntry === undefined ? 'the request could not be read' : policyEntry.evaluated ? null : 'the extension is not active'
     const rules = why === null ? compiled.rules.map(rule => this.rule(rule, policy)) : idle(policy, why)
     return {
       name,
@@ -115,8 +115,8 @@ export class PolicyTraces implements Tracer {
       mode: compiled.mode,
       layers,
       from,
-      active: seen?.state.active === true,
-      evidence: seen?.state.evidence ?? null,
+      active: policyEntry?.state.active === true,
+      evidence: policyEntry?.state.evidence ?? null,
       forbidden: this.forbidden(policy),
       why,
       edits: this.edits(compiled, edited),

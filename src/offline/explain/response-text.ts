@@ -3,25 +3,25 @@ import { externalText } from './external-shown.js'
 import { bodyLines, brokenOr, bytes, field, grpcStatusLines, MARKS, rejection, set, valuesText } from '../text-lines.js'
 import type { ResponseExplanation, ResultTrace } from './explanation.js'
 
-export function responseText (one: ResponseExplanation): string[] {
-  const { events } = one
+export function responseText (responseExplanation: ResponseExplanation): string[] {
+  const { events } = responseExplanation
   return [
     '',
     field(
       'response',
-      `${one.grpcStatus ?? one.status}, ${bytes(one.bodyBytes)} of body${events === null ? '' : `, ${events} ${events === 1 ? 'event' : 'events'} of a stream`}`
+      `${responseExplanation.grpcStatus ?? responseExplanation.status}, ${bytes(responseExplanation.bodyBytes)} of body${events === null ? '' : `, ${events} ${events === 1 ? 'event' : 'events'} of a stream`}`
     ),
-    ...one.notes.map(note => field('note', note)),
-    field('read', `${one.read ? 'yes' : 'no'}: ${one.why}`),
-    ...results(one),
-    ...checks(one),
-    ...externalText(one.external),
-    ...activation(one),
-    ...recorded(one),
+    ...responseExplanation.notes.map(note => field('note', note)),
+    field('read', `${responseExplanation.read ? 'yes' : 'no'}: ${responseExplanation.why}`),
+    ...results(responseExplanation),
+    ...checks(responseExplanation),
+    ...externalText(responseExplanation.external),
+    ...activation(responseExplanation),
+    ...recorded(responseExplanation),
     '',
-    field('decision', decision(one)),
-    ...delivered(one),
-    ...rejected(one)
+    field('decision', decision(responseExplanation)),
+    ...delivered(responseExplanation),
+    ...rejected(responseExplanation)
   ]
 }
 
@@ -39,9 +39,9 @@ function policy ({ name, evidence, why, rules }: ResultTrace['policies'][number]
   return [
     `    ${name}${evidence === null ? '' : `, its data is at ${evidence}`}`,
     ...(why === null ? [] : [`      its rules do not apply: ${why}`]),
-    ...rules.flatMap(one => [
-      `      ${one.id}: ${one.verdict === 'passed' ? valuesText(one.values) : one.verdict === 'not applicable' ? `does not apply: ${one.why ?? ''}` : BECOMES[one.becomes]}`,
-      ...one.violations.map(({ path, message }) => `        ${path}: ${message}`)
+    ...rules.flatMap(rule => [
+      `      ${rule.id}: ${rule.verdict === 'passed' ? valuesText(rule.values) : rule.verdict === 'not applicable' ? `does not apply: ${rule.why ?? ''}` : BECOMES[rule.becomes]}`,
+      ...rule.violations.map(({ path, message }) => `        ${path}: ${message}`)
     ])
   ]
 }
@@ -87,16 +87,16 @@ function often (times: number): string {
   return times === 1 ? '' : `, ${times} times`
 }
 
-function decision (one: ResponseExplanation): string {
-  if (one.decision === 'reject') {
-    return `reject${one.refusedEvent === null ? '' : ` at event ${one.refusedEvent}`}, by the rule ${one.rule ?? ''} (${one.reason ?? ''})`
+function decision (responseExplanation: ResponseExplanation): string {
+  if (responseExplanation.decision === 'reject') {
+    return `reject${responseExplanation.refusedEvent === null ? '' : ` at event ${responseExplanation.refusedEvent}`}, by the rule ${responseExplanation.rule ?? ''} (${responseExplanation.reason ?? ''})`
   }
-  const annotated = one.annotations.length === 0 ? '' : `, annotated with ${one.annotations.join(', ')}`
-  const forwarded = one.edited.length > 0 ? `forward, edited by ${one.edited.join(', ')}` : 'forward'
-  const rules = one.results.flatMap(({ policies }) => policies.flatMap(({ rules }) => rules))
+  const annotated = responseExplanation.annotations.length === 0 ? '' : `, annotated with ${responseExplanation.annotations.join(', ')}`
+  const forwarded = responseExplanation.edited.length > 0 ? `forward, edited by ${responseExplanation.edited.join(', ')}` : 'forward'
+  const rules = responseExplanation.results.flatMap(({ policies }) => policies.flatMap(({ rules }) => rules))
   const observed =
-    one.checks.some(({ verdict: decision }) => decision === 'observed') || rules.some(({ verdict: decision }) => decision === 'observed')
-  return `${forwarded}${annotated}${observed ? `; ${one.edited.length + one.annotations.length > 0 ? 'other ' : ''}violations are only observed` : ''}`
+    responseExplanation.checks.some(({ verdict: decision }) => decision === 'observed') || rules.some(({ verdict: decision }) => decision === 'observed')
+  return `${forwarded}${annotated}${observed ? `; ${responseExplanation.edited.length + responseExplanation.annotations.length > 0 ? 'other ' : ''}violations are only observed` : ''}`
 }
 
 function delivered ({ delivered: sent }: ResponseExplanation): string[] {

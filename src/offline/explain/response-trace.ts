@@ -30,9 +30,9 @@ export class ExchangeTraces extends PolicyTraces {
   }
 
   readonly responsePolicy = (policy: CompiledPolicy, result: ResultView, evidence: string | null, evaluated: boolean): void => {
-    let seen = this.results.get(result)
-    if (seen === undefined) this.results.set(result, seen = { event: this.event, policies: new Map() })
-    seen.policies.set(policy, { evidence, evaluated, rules: new Map() })
+    let seenResult = this.results.get(result)
+    if (seenResult === undefined) this.results.set(result, seenResult = { event: this.event, policies: new Map() })
+    seenResult.policies.set(policy, { evidence, evaluated, rules: new Map() })
   }
 
   readonly responseRule = (policy: CompiledPolicy, rule: CompiledResponseRule, result: ResultView, outcome: ResponseOutcome): void => {
@@ -44,8 +44,8 @@ export class ExchangeTraces extends PolicyTraces {
       event,
       kind,
       path,
-      policies: [...seen].map(([compiled, one]) =>
-        ofResult(compiled, one, policies.find(({ name }) => name === compiled.name)?.policy ?? {}, this.caller)
+      policies: [...seen].map(([compiled, seenPolicy]) =>
+        ofResult(compiled, seenPolicy, policies.find(({ name }) => name === compiled.name)?.policy ?? {}, this.caller)
       )
     }))
   }
@@ -71,7 +71,7 @@ function ofResult (
     uri,
     evidence,
     why: evaluated ? null : 'the extension is not active',
-    rules: evaluated ? [...rules].map(([one, outcome]) => ofRule(one, outcome, { acts, policy, caller })) : []
+    rules: evaluated ? [...rules].map(([responseRule, outcome]) => ofRule(responseRule, outcome, { acts, policy, caller })) : []
   }
 }
 
@@ -84,14 +84,14 @@ function ofRule (
     return {
       id,
       verdict: 'not applicable',
-      why: whySkipped(outcome.skipped, policy.response?.find(one => one.id === id), caller),
+      why: whySkipped(outcome.skipped, policy.response?.find(responseRule => responseRule.id === id), caller),
       values: 0,
       violations: [],
       becomes: 'nothing'
     }
   }
   const { selected, found } = outcome
-  const enforced = found.some(one => one.mode === 'enforce')
+  const enforced = found.some(violation => violation.mode === 'enforce')
   const becomes = found.length === 0 || !acts || decision === 'warn' ? 'nothing' : decision === 'reject' && !enforced ? 'nothing' : decision
   return {
     id,

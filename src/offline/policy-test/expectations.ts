@@ -34,7 +34,7 @@ export function mismatches (expect: Expectation, dryRun: DryRun, sent: Buffer | 
   if (rejection !== null) {
     compare('rule', expect.rule, rejection.rule)
     compare('reason', expect.reason, rejection.customReason ?? rejection.reason)
-    compare('path', expect.path, violationsOf(dryRun).find(one => one.mode === 'enforce')?.path)
+    compare('path', expect.path, violationsOf(dryRun).find(violation => violation.mode === 'enforce')?.path)
     if (expect.message !== undefined && !rejection.message.includes(expect.message)) {
       differences.push({ key: 'message', expected: expect.message, got: rejection.message })
     }

@@ -48,7 +48,7 @@ export function responseMismatches (
   if (rejection !== null) {
     compare('rule', expect.rule, rejection.rule)
     compare('reason', expect.reason, rejection.customReason ?? rejection.reason)
-    compare('path', expect.path, responseViolations(response).find(one => one.mode === 'enforce')?.path)
+    compare('path', expect.path, responseViolations(response).find(responseViolation => responseViolation.mode === 'enforce')?.path)
     if (expect.message !== undefined && !rejection.message.includes(expect.message)) {
       mismatches.push({ key: 'answer.message', expected: expect.message, got: rejection.message })
     }

@@ -57,13 +57,13 @@ export function runTests (tests: LoadedTests, { base, checks, only }: RunOptions
   const problems = new Map<string, Diagnostic>()
   const surroundings = { directory: dirname(tests.file), sources: sourcesOf(base), caller: tests.value.caller ?? null }
   tests.value.tests.forEach((test, index) => {
-    const made = agents.of(index)
-    if (!made.ok) {
-      for (const problem of made.problems) problems.set(`${problem.line}:${problem.col} ${problem.message}`, problem)
+    const testAgentResult = agents.of(index)
+    if (!testAgentResult.ok) {
+      for (const problem of testAgentResult.problems) problems.set(`${problem.line}:${problem.col} ${problem.message}`, problem)
       return
     }
     if (only !== null && !test.name.includes(only)) return
-    const { agent } = made
+    const { agent } = testAgentResult
     for (const variant of variantsOf(test)) {
       const run = runTest(test, variant, agent, surroundings)
       if ('problem' in run) {
@@ -99,13 +99,13 @@ function runTest (
   agent: TestAgent,
   { directory, sources, caller }: TestContext
 ): Run | { readonly problem: string; readonly at: Path } {
-  const made = requestOf(test.request, variant, agent, directory)
-  if ('problem' in made) return { problem: made.problem, at: ['request'] }
+  const testRequest = requestOf(test.request, variant, agent, directory)
+  if ('problem' in testRequest) return { problem: testRequest.problem, at: ['request'] }
   const memory = new Memory(test.memory, test.external)
   const asCaller = (spec: CallerSpec | null): Pick<PlainRequest, 'caller' | 'chain'> =>
     spec === null ? { caller: null, chain: null } : { caller: principalOf(spec, sources), chain: chainOf(spec, sources) }
   const mine = test.caller === undefined ? caller : test.caller
-  const own = variant ?? dryRunRequest(agent, made.request, agent.limits).caller
+  const own = variant ?? dryRunRequest(agent, testRequest.request, agent.limits).caller
   const broken: Mismatch[] = []
   for (const [i, earlier] of (test.before ?? []).entries()) {
     const request = requestOf(earlier.request, own, agent, directory)
@@ -115,11 +115,11 @@ function runTest (
     if (typeof ran === 'string') return { problem: ran, at: ['before', i, 'answer'] }
     broken.push(...beforeMismatches(i, ran))
   }
-  const ran = exchange(agent, { ...made.request, ...asCaller(mine) }, test.answer, memory, directory)
+  const ran = exchange(agent, { ...testRequest.request, ...asCaller(mine) }, test.answer, memory, directory)
   if (typeof ran === 'string') return { problem: ran, at: ['answer'] }
   const { dryRun, received, response } = ran
   const { version, binding } = dryRun.caller
-  const wrong = mismatches(test.expect, dryRun, made.request.body)
+  const wrong = mismatches(test.expect, dryRun, testRequest.request.body)
   if (test.expect.answer !== undefined && response !== null && received !== null) {
     wrong.push(...responseMismatches(test.expect.answer, response, received, dryRun))
   }

@@ -70,12 +70,12 @@ export class TestAgents {
     const cardPath: Path = test?.card === undefined ? ['card'] : ['tests', index, 'card']
     const agentPath: Path = test?.agent === undefined ? ['agent'] : ['tests', index, 'agent']
     const key = `${dotted(cardPath)} ${dotted(agentPath)}`
-    let made = this.made.get(key)
-    if (made === undefined) {
-      made = this.make(test?.card ?? this.tests.value.card, cardPath, test?.agent ?? this.tests.value.agent ?? {}, agentPath)
-      this.made.set(key, made)
+    let testAgentResult = this.made.get(key)
+    if (testAgentResult === undefined) {
+      testAgentResult = this.make(test?.card ?? this.tests.value.card, cardPath, test?.agent ?? this.tests.value.agent ?? {}, agentPath)
+      this.made.set(key, testAgentResult)
     }
-    return made
+    return testAgentResult
   }
 
   private make (card: string | JsonMap | undefined, cardPath: Path, agent: string | JsonMap, agentPath: Path): TestAgentResult {
@@ -111,9 +111,9 @@ export class TestAgents {
   private named (name: string, path: Path): TestAgentConfig | Failed {
     const fail = (message: string, hint: string): Failed => ({ problems: [this.tests.place(problemAt(path, message, hint))] })
     if (this.base === null) return fail(`the agent "${name}" belongs to a configuration`, 'give the configuration with --config')
-    const config = this.base.agents.find(one => one.name === name)
+    const config = this.base.agents.find(agent => agent.name === name)
     if (config === undefined) {
-      return fail(`the configuration has no agent "${name}"`, `its agents: ${this.base.agents.map(one => one.name).join(', ')}`)
+      return fail(`the configuration has no agent "${name}"`, `its agents: ${this.base.agents.map(agent => agent.name).join(', ')}`)
     }
     return { config, limits: this.base.limits }
   }

@@ -19,11 +19,11 @@ export function tap (files: readonly NamedResult[]): string {
   for (const { file, result } of files) {
     if (!result.ok) point(false, `${file} can be used`, { problems: result.problems.map(printDiagnostic) })
     else {
-      for (const one of result.results) {
+      for (const testResult of result.results) {
         point(
-          one.mismatches.length === 0,
-          `${file} > ${titleOf(one)}`,
-          one.mismatches.length === 0 ? null : { at: one.at, ...detailsOf(one) }
+          testResult.mismatches.length === 0,
+          `${file} > ${titleOf(testResult)}`,
+          testResult.mismatches.length === 0 ? null : { at: testResult.at, ...detailsOf(testResult) }
         )
       }
     }
@@ -38,7 +38,7 @@ export function pretty (files: readonly NamedResult[]): string {
     return `${file}\n${result.results.map(prettyTest).join('')}`
   })
   const all = files.flatMap(({ result }) => result.ok ? result.results : [])
-  const failed = all.filter(one => one.mismatches.length > 0).length
+  const failed = all.filter(testResult => testResult.mismatches.length > 0).length
   const unusable = files.filter(({ result }) => !result.ok).length
   const summary = [
     `${all.length - failed} passed`,
@@ -48,23 +48,23 @@ export function pretty (files: readonly NamedResult[]): string {
   return `${blocks.join('\n')}\n${summary.join(', ')}\n`
 }
 
-function prettyTest (one: TestResult): string {
-  if (one.mismatches.length === 0) return `  ok    ${oneLine(titleOf(one))}\n`
-  return `  FAIL  ${oneLine(titleOf(one))}\n        ${one.at}\n${failureLines(one).map(line => `        ${oneLine(line)}\n`).join('')}`
+function prettyTest (testResult: TestResult): string {
+  if (testResult.mismatches.length === 0) return `  ok    ${oneLine(titleOf(testResult))}\n`
+  return `  FAIL  ${oneLine(titleOf(testResult))}\n        ${testResult.at}\n${failureLines(testResult).map(line => `        ${oneLine(line)}\n`).join('')}`
 }
 
 /** Describes a failed test in lines. */
-export function failureText (one: TestResult): string {
-  return failureLines(one).map(oneLine).join('\n')
+export function failureText (testResult: TestResult): string {
+  return failureLines(testResult).map(oneLine).join('\n')
 }
 
-function failureLines (one: TestResult): string[] {
-  const lines = one.mismatches.flatMap(({ key, expected, got }) => [
+function failureLines (testResult: TestResult): string[] {
+  const lines = testResult.mismatches.flatMap(({ key, expected, got }) => [
     `${key}`,
     `  expected  ${shownValue(expected)}`,
     `  got       ${shownValue(got)}`
   ])
-  const { refusal: rejection, answer: response, violations, warnings } = detailsOf(one)
+  const { refusal: rejection, answer: response, violations, warnings } = detailsOf(testResult)
   if (rejection !== undefined) lines.push(`rejected by ${rejection.rule}: ${rejection.message}`)
   if (response !== undefined) lines.push(`the response is rejected by ${response.rule}: ${response.message}`)
   if (violations !== undefined) lines.push('violations', ...violations.map(text => `  ${text}`))
@@ -98,7 +98,7 @@ export function detailsOf ({ mismatches, dryRun, response, warnings }: TestResul
     mismatches: mismatches.map(({ key, expected, got }) => ({ key, expected: plain(expected), got: plain(got) })),
     ...(rejection === null ? {} : { refusal: rejectionOf(rejection) }),
     ...(response === null || response.rejection === null ? {} : { answer: rejectionOf(response.rejection) }),
-    ...(violations.length === 0 ? {} : { violations: violations.map(one => `${nameOf(one)} (${one.mode}) ${one.path}: ${one.message}`) }),
+    ...(violations.length === 0 ? {} : { violations: violations.map(violation => `${nameOf(violation)} (${violation.mode}) ${violation.path}: ${violation.message}`) }),
     ...(warnings.length === 0 ? {} : { warnings })
   }
 }

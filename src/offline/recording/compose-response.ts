@@ -90,7 +90,7 @@ function resultOf (spec: ResponseSpec, { variant, operation, ids }: OriginalRequ
   const { task, message, tasks, result } = spec
   if (tasks !== undefined) {
     if (operation !== 'ListTasks') return `tasks is the response to ListTasks, and this is ${operation}`
-    return { value: { tasks: tasks.map(one => wireTask(one, variant, ids)), nextPageToken: '', pageSize: 50, totalSize: tasks.length } }
+    return { value: { tasks: tasks.map(task => wireTask(task, variant, ids)), nextPageToken: '', pageSize: 50, totalSize: tasks.length } }
   }
   if (result !== undefined) return { value: result }
   if (operation === 'ListTasks') return 'ListTasks returns tasks'

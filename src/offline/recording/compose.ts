@@ -16,7 +16,7 @@ import type { PlainRequest } from '#pipeline/dry-run-operation.js'
  */
 export function compose (spec: RequestSpec, { version, binding }: Variant, interfaces: readonly MappedInterface[]): PlainRequest | string {
   const address =
-    interfaces.find(one => one.binding === binding && one.version === version) ?? interfaces.find(one => one.binding === binding)
+    interfaces.find(entry => entry.binding === binding && entry.version === version) ?? interfaces.find(entry => entry.binding === binding)
   if (address === undefined) return `the card has no ${binding} interface${binding === 'GRPC' ? ' that a gRPC listener serves' : ''}`
   const now = spec.at === undefined ? Date.now() : Date.parse(spec.at)
   if (Number.isNaN(now)) return 'at is not a time of RFC 3339'

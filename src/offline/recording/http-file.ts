@@ -104,7 +104,7 @@ function sectionsOf (text: string, file: string, variables: Variables, warnings:
   }
   if (script > 0) throw new RecordingError(file, script, 'a script has no end', 'end it with %}')
   sections.push(section)
-  return sections.filter(one => one.lines.length > 0)
+  return sections.filter(section => section.lines.length > 0)
 }
 
 interface FileContext {

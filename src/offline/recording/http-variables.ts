@@ -55,7 +55,8 @@ export class Variables {
     const encoded = name.startsWith('%') // REST Client: percent-encoded
     const bare = encoded ? name.slice(1) : name
     const definition =
-      this.definitions.findLast(one => one.name === bare && one.line < line) ?? this.definitions.find(one => one.name === bare)
+      this.definitions.findLast(variable => variable.name === bare && variable.line < line) ??
+      this.definitions.find(variable => variable.name === bare)
     if (definition === undefined) throw this.undefinedVariable(bare, line)
     const value = this.resolved(definition)
     return encoded ? encodeURIComponent(value) : value

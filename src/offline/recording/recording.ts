@@ -96,11 +96,11 @@ export function readRecording (bytes: Buffer, file: string, read: ReadBeside): R
  * @throws RecordingError when there is no match
  */
 export function pickRequest (requests: readonly RecordedRequest[], wanted: string, file: string): RecordedRequest {
-  const named = requests.filter(one => one.name === wanted)
+  const named = requests.filter(request => request.name === wanted)
   if (named.length > 1) throw new RecordingError(file, named[1]?.line ?? 0, 'two requests have this name', 'choose by number')
   const picked = named[0] ?? (/^\d{1,9}$/.test(wanted) ? requests[Number(wanted) - 1] : undefined)
   if (picked !== undefined) return picked
-  const names = requests.map(one => one.name).filter(name => name !== null)
+  const names = requests.map(request => request.name).filter(name => name !== null)
   throw new RecordingError(
     file,
     0,

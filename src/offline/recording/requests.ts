@@ -41,9 +41,11 @@ function recorded (name: string, { config, state, limits }: TestAgent, directory
     const { requests } = loadRecording(file)
     const [first, second] = requests
     if (mark < 0 && second !== undefined) return { problem: `${file} contains ${requests.length} requests; choose one, as in ${name}#1` }
-    const one = mark < 0 && first !== undefined ? first : pickRequest(requests, name.slice(mark + 1), file)
-    if (isGrpcCall(one)) return { request: grpcRequestOf(one, grpcHeaders(one, []), limits.body).request }
-    const request = { ...one, headers: sentHeaders(one, []) }
+    const recordedRequest = mark < 0 && first !== undefined ? first : pickRequest(requests, name.slice(mark + 1), file)
+    if (isGrpcCall(recordedRequest)) {
+      return { request: grpcRequestOf(recordedRequest, grpcHeaders(recordedRequest, []), limits.body).request }
+    }
+    const request = { ...recordedRequest, headers: sentHeaders(recordedRequest, []) }
     return { request: plainRequest(request, placeOf(request, [config], config.name)?.path ?? null, state) }
   } catch (error) {
     if (error instanceof RecordingError || error instanceof CannotExplain) return { problem: error.message }

@@ -182,7 +182,7 @@ class Shell {
       const line = tabs ? raw.replace(/^\t+/, '') : raw
       this.at = next + 1
       if (line === end) {
-        const input = lines.map(one => `${one}\n`).join('')
+        const input = lines.map(line => `${line}\n`).join('')
         if (!literal && /\$[A-Za-z_{(]|`/.test(input)) this.expansion(start + Math.max(0, input.search(/[$`]/)))
         this.input = input
         this.here = null

@@ -53,5 +53,5 @@ function needsExtensions ({ by, extension }: CompiledLimit): boolean {
 /** Labels of the extensions that are active in the call, or that its method or route belongs to. */
 function extensionsOf ({ decision, policy }: RequestEvaluation, method: string | null, route: string | null): string[] {
   const added = route !== null ? policy.routes.get(route) : method !== null ? policy.methods.get(method) : undefined
-  return [...new Set([...decision.active.map(uri => policy.labels.get(uri) ?? 'other'), ...(added ?? []).map(one => one.policy)])]
+  return [...new Set([...decision.active.map(uri => policy.labels.get(uri) ?? 'other'), ...(added ?? []).map(addition => addition.policy)])]
 }

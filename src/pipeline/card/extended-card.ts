@@ -31,10 +31,10 @@ export interface ExtendedCardPlan {
  * @returns null when the message is not a card
  */
 export function rewriteCardMessage (message: Buffer, table: MessageTable, plan: ExtendedCardPlan): Buffer | null {
-  const { rewrite, select, seen, json } = plan
+  const { rewrite, select, seen: extendedCardNames, json } = plan
   const read = readProtobuf(message, table, json, true)
   if (!read.ok) return null
-  seen?.learn(read.value)
+  extendedCardNames?.learn(read.value)
   const card = rewriteCard(select === null ? read.value : select(read.value), rewrite)
   // `card.signature: verbatim`: the card keeps its bytes.
   return card === read.value ? message : cardMessage(card, table)
@@ -49,12 +49,15 @@ export function cardMessage (card: JsonObject, table: MessageTable): Buffer {
 }
 
 /** @returns null when the body is not a card: unchanged, its URLs would lead past the gateway */
-export function rewriteExtendedCard (bytes: Buffer, { rewrite, select, binding, seen, json }: ExtendedCardPlan): Buffer | null {
+export function rewriteExtendedCard (
+  bytes: Buffer,
+  { rewrite, select, binding, seen: extendedCardNames, json }: ExtendedCardPlan
+): Buffer | null {
   const rewritten = (card: JsonObject): Buffer => Buffer.from(JSON.stringify(rewriteCard(select === null ? card : select(card), rewrite)))
   const parsed = parseStrict(bytes, json)
   if (!parsed.ok || !isObject(parsed.value)) return null
   if (binding === 'HTTP+JSON') {
-    seen?.learn(parsed.value)
+    extendedCardNames?.learn(parsed.value)
     return rewritten(parsed.value)
   }
   const card = own(parsed.value, 'result')
@@ -62,7 +65,7 @@ export function rewriteExtendedCard (bytes: Buffer, { rewrite, select, binding, 
   if (card === undefined) return Object.hasOwn(parsed.value, 'error') ? bytes : null
   const span = memberSpan(bytes, ['result'])
   if (!isObject(card) || span === null) return null
-  seen?.learn(card)
+  extendedCardNames?.learn(card)
   // The envelope keeps its bytes, so that the id keeps its digits.
   return Buffer.concat([bytes.subarray(0, span.start), rewritten(card), bytes.subarray(span.end)])
 }

@@ -53,15 +53,15 @@ const MAX_TEXT = 1_000
  */
 export function fulfil (obligations: readonly Obligation[], target: Target, effects: Effects): string | null {
   let refused: string | null = null
-  for (const one of obligations) {
-    const problem = one.type === 'notification'
-      ? notify(one, effects)
-      : one.type === 'custom'
+  for (const obligation of obligations) {
+    const problem = obligation.type === 'notification'
+      ? notify(obligation, effects)
+      : obligation.type === 'custom'
         ? act(
-          one, target, effects
+          obligation, target, effects
         )
         : 'is of an unknown type'
-    if (problem !== null) refused ??= `the obligation ${one.id ?? `of type ${one.type}`} ${problem}`
+    if (problem !== null) refused ??= `the obligation ${obligation.id ?? `of type ${obligation.type}`} ${problem}`
   }
   return refused
 }

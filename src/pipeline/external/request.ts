@@ -46,7 +46,7 @@ export function asksOf (plan: ExternalPlan, request: AcceptedRequest): readonly 
   if (evaluation.decision.rejection !== null) return []
   const facts = factsOf(request)
   const asked: AskedCall = { route, call, head, evaluation, facts }
-  const entries = plan.entries.filter(one => one.request && one.applies(asked))
+  const entries = plan.entries.filter(entry => entry.request && entry.applies(asked))
   const mode = (one: 'enforce' | 'observe'): Asking['mode'] => plan.observes ? 'observe' : one
   const message = (entry: CompiledExternal): unknown => entry.send === 'message'
     ? sentMessage(call, evaluation.decision, entry.redact)

@@ -34,7 +34,7 @@ export function responseQuestionsOf (
   if (plan === null || route.extensionRoute !== null || !hasResults(call.operation)) return null
   const facts = factsOf(request)
   const asked: AskedCall = { route, call, head: request.head, evaluation, facts }
-  const entries = plan.entries.filter(one => one.response && one.applies(asked))
+  const entries = plan.entries.filter(entry => entry.response && entry.applies(asked))
   const rules = plan.rules.response &&
     evaluation.decision.activity.some(({ policy }) => policy.responses?.rules.some(rule => rule.external !== null) === true)
   if (entries.length === 0 && !rules && redactions.length === 0) return null

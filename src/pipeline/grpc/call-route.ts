@@ -17,7 +17,7 @@ export function isGrpcPassthrough ({ grpc }: Pick<AgentConfig, 'grpc'>, path: st
 
 /** @returns null when the card has no gRPC interface that the gateway serves */
 export function grpcRouteOf ({ operation, version }: GrpcMethod, interfaces: readonly MappedInterface[]): OperationRoute | null {
-  const versions = VERSIONS.filter(one => interfaces.some(found => found.binding === 'GRPC' && found.version === one))
+  const versions = VERSIONS.filter(version => interfaces.some(mappedInterface => mappedInterface.binding === 'GRPC' && mappedInterface.version === version))
   if (versions.length === 0) return null
   return {
     kind: 'operation',

@@ -32,11 +32,11 @@ export function dryRunGrpc (agent: DryRunAgent, request: PlainRequest, options: 
 }
 
 /** A call to a service of `grpc.passthrough`: only the caller counts. */
-function passedThrough (agent: DryRunAgent, request: PlainRequest, head: RequestHead, found: DryRun): DryRun {
+function passedThrough (agent: DryRunAgent, request: PlainRequest, head: RequestHead, dryRun: DryRun): DryRun {
   const { config, state } = agent
   const access = admitUnread(state.access, request.caller ?? null, PASSTHROUGH)
-  if (access !== null && access.rejection !== null) return { ...found, access, rejection: access.rejection }
+  if (access !== null && access.rejection !== null) return { ...dryRun, access, rejection: access.rejection }
   const delegation = dryRunDelegation(agent, request, head, initiator => admitUnread(state.access, initiator, PASSTHROUGH))
-  if (delegation !== null && delegation.rejection !== null) return { ...found, access, delegation, rejection: delegation.rejection }
-  return { ...found, kind: 'passthrough', access, delegation, forwarded: forwardedOf(config, request, head, request.path, null) }
+  if (delegation !== null && delegation.rejection !== null) return { ...dryRun, access, delegation, rejection: delegation.rejection }
+  return { ...dryRun, kind: 'passthrough', access, delegation, forwarded: forwardedOf(config, request, head, request.path, null) }
 }

@@ -95,8 +95,8 @@ export class Enforcement {
     const { asks } = this
     if (asks === null || bytes === null) return owned
     const again = (changed: Buffer): ResponseDecision => this.evaluator.evaluate(changed, event !== null)
-    const askPolicyServer = (one: ResponseDecision): ResponseDecision | Promise<ResponseDecision> => asks.apply(
-      one, bytes, event, { again }
+    const askPolicyServer = (responseDecision: ResponseDecision): ResponseDecision | Promise<ResponseDecision> => asks.apply(
+      responseDecision, bytes, event, { again }
     )
     return whenReady(owned, askPolicyServer)
   }

@@ -146,11 +146,11 @@ export class ObservedUnary extends RelayedMessages {
 
   override end (): void {
     super.end()
-    const { one, enforcement } = this
+    const { one: oneMessage, enforcement } = this
     this.one = null
-    if (one === null || this.envelope.code !== 0) return
+    if (oneMessage === null || this.envelope.code !== 0) return
     this.driver.schedule('evaluate', () => {
-      const message = one.end()
+      const message = oneMessage.end()
       if (typeof message === 'string') enforcement.unreadable(message, null)
       else enforcement.remember(enforcement.evaluate(message.bytes, null))
     })

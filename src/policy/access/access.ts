@@ -91,16 +91,16 @@ export class Access {
   private decided (request: AccessRequest): AccessDecision {
     const { deny, allow, lacking } = this.candidates(request)
     let doubt: string | null = null
-    for (const one of deny) {
-      const denied = holds(one, request)
-      if (denied === true) return { decision: 'deny', rule: one.entry.id, scopes: null }
-      if (denied === null) doubt ??= one.entry.id
+    for (const candidate of deny) {
+      const denied = holds(candidate, request)
+      if (denied === true) return { decision: 'deny', rule: candidate.entry.id, scopes: null }
+      if (denied === null) doubt ??= candidate.entry.id
     }
     let allowed: Ternary = allow === null
     let rule = NO_RULE
-    for (const one of allow ?? []) {
-      const outcome = holds(one, request)
-      if (outcome === true) rule = one.entry.id
+    for (const candidate of allow ?? []) {
+      const outcome = holds(candidate, request)
+      if (outcome === true) rule = candidate.entry.id
       if (outcome !== false) allowed = outcome
       if (outcome === true) break
     }
@@ -230,12 +230,12 @@ function tried (test: RequestTest, request: AccessRequest): Ternary {
 function missingScopes (lacking: readonly Candidate[], request: AccessRequest): MissingScopes | null {
   let possible: CompiledEntry | null = null
   let several = false
-  for (const one of lacking) {
-    const matches = holds(one, request)
-    if (matches === true) return scopesOf(one.entry, request)
+  for (const candidate of lacking) {
+    const matches = holds(candidate, request)
+    if (matches === true) return scopesOf(candidate.entry, request)
     if (matches === false) continue
-    several ||= possible !== null && String(possible.scopes) !== String(one.entry.scopes)
-    possible ??= one.entry
+    several ||= possible !== null && String(possible.scopes) !== String(candidate.entry.scopes)
+    possible ??= candidate.entry
   }
   return possible === null || several ? null : scopesOf(possible, request)
 }

@@ -74,7 +74,7 @@ function compileGuard (
   const uris = new Set([
     ...spellingsOf(policy),
     ...aliases,
-    ...identities.flatMap(({ same, also }) => [...same, ...also.map(one => one.uri)])
+    ...identities.flatMap(({ same, also }) => [...same, ...also.map(cardExtension => cardExtension.uri)])
   ])
   const pattern = policy.uriPattern === undefined ? null : compileGlob(policy.uriPattern)
   // Other policies may know the extension by further spellings, which the gateway replaces by that of the card.
@@ -86,10 +86,10 @@ function compileGuard (
   // `$uri` in names means every URI of the extension here, not only those that activate it.
   const own = compileActivation(policy, context, known, card)
   // Several policies may be for one extension: the data of each belongs to it.
-  const shared = policies.filter(one => one.name !== name && covers({ uris, pattern }, one.uri)).map(({ activation }) => activation)
+  const shared = policies.filter(owner => owner.name !== name && covers({ uris, pattern }, owner.uri)).map(({ activation }) => activation)
   const identityUris = identities.map(({ uri }) => uri)
-  const sharing = policies.filter(one => one.name !== name && covers({ uris, pattern }, one.uri)).map(one => known[one.name])
-  const headers = [policy, ...sharing].flatMap(one => one?.owns?.headers ?? [])
+  const sharing = policies.filter(policy => policy.name !== name && covers({ uris, pattern }, policy.uri)).map(policy => known[policy.name])
+  const headers = [policy, ...sharing].flatMap(policy => policy?.owns?.headers ?? [])
   return {
     name,
     label: identityUris[0] ?? policy.uri ?? policy.uriPattern ?? name,

@@ -36,13 +36,13 @@ export function checkCards (agent: AgentConfig, cards: readonly AgentCard[], cac
     const add = (rule: CardFinding['rule'], uri: string, problems: readonly string[]): void => {
       const rest = problems.length - MAX_LISTED_VIOLATIONS
       const message = `policy "${name}" (${uri}): in the card, ${problems.slice(0, MAX_LISTED_VIOLATIONS).join('; ')}${rest > 0 ? `; ${rest} more` : ''}`
-      if (!findings.some(known => known.message === message)) {
+      if (!findings.some(finding => finding.message === message)) {
         findings.push({ policy: name, rule, mode, rejects: checks.onInvalid === 'refuse' && mode === 'enforce', message })
       }
     }
     const declaring = cards.flatMap(card =>
-      identitiesOf(policy, new Map(card.extensions.map(one => [one.uri, one])), claimed).flatMap(({ extension, also }) =>
-        (extension === null ? [] : [extension, ...also]).map(one => ({ card, uri: one.uri, extension: one }))
+      identitiesOf(policy, new Map(card.extensions.map(extension => [extension.uri, extension])), claimed).flatMap(({ extension, also }) =>
+        (extension === null ? [] : [extension, ...also]).map(cardExtension => ({ card, uri: cardExtension.uri, extension: cardExtension }))
       )
     )
     for (const { uri, extension } of declaring) {

@@ -84,8 +84,8 @@ interface Known { readonly agent: Policies, readonly declared: ReadonlyMap<strin
 /** A requirement that the card lost. `activation.required: always` and `never` decide without the card. */
 function lost (uri: string, path: string, message: string, { agent, declared }: Known): CardDifference {
   const policies = policiesFor(uri, agent, declared)
-  const keeping = policies.find(one =>
-    agent !== null && one.policy.activation?.required === 'always' && requirementMode(agent.mode, one) === 'enforce'
+  const keeping = policies.find(policy =>
+    agent !== null && policy.policy.activation?.required === 'always' && requirementMode(agent.mode, policy) === 'enforce'
   )
   if (keeping !== undefined) {
     return difference('requirement-lost', 'neutral', path, `${message}; policy ${keeping.name} requires it (activation.required: always)`)
@@ -133,7 +133,7 @@ function schemaDifferences (old: unknown, now: unknown, agent: Policies): CardDi
     const looser = differences.filter(({ kind }) => kind !== 'tightened')
     const details = (looser.length > 0
       ? looser
-      : differences).slice(0, NAMED).map(one => `${visible(one.path, MAX_QUOTED_CHARS)} ${one.message}`).join('; ')
+      : differences).slice(0, NAMED).map(schemaDifference => `${visible(schemaDifference.path, MAX_QUOTED_CHARS)} ${schemaDifference.message}`).join('; ')
     if (looser.length > 0) return [difference('schema-loosened', 'lowers', path, `the schema ${shown} accepts more${by}: ${details}`)]
     if (differences.length > 0) return [difference('schema-tightened', 'raises', path, `the schema ${shown} accepts less: ${details}`)]
     return [difference('schema-text', 'neutral', path, `texts of the schema ${shown} have changed`)]
@@ -282,7 +282,7 @@ function policiesFor (uri: string, agent: Policies, declared: Known['declared'])
   const policies = agent?.policies ?? []
   const claimed = claimedUris(policies.map(({ policy }) => policy))
   return policies.filter(({ policy }) =>
-    identitiesOf(policy, declared, claimed).some(({ same, also }) => same.includes(uri) || also.some(one => one.uri === uri))
+    identitiesOf(policy, declared, claimed).some(({ same, also }) => same.includes(uri) || also.some(extension => extension.uri === uri))
   )
 }
 

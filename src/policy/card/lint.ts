@@ -78,7 +78,7 @@ export function policyFor (
   const declared = new Map([[extension.uri, extension]])
   const declaredPolicies = Object.entries(policies).filter(([, policy]) => identitiesOf(
     policy, declared
-  ).some(one => one.extension !== null))
+  ).some(identity => identity.extension !== null))
   return declaredPolicies.find(([, policy]) => policy.uriPattern !== undefined ||
     claimedUris([policy]).has(extension.uri)) ?? declaredPolicies[0]
 }

@@ -20,7 +20,7 @@ export function requirementsOf (agent: AgentConfig): CardRequirement[] {
       // `always` requires the extension itself, which the other extensions of a policy satisfy.
       appliesTo: declared =>
         identitiesOf(policy, declared, claimed).flatMap(({ extension, also }) =>
-          extension === null ? [] : always ? [extension.uri] : [extension.uri, ...also.map(one => one.uri)]
+          extension === null ? [] : always ? [extension.uri] : [extension.uri, ...also.map(cardExtension => cardExtension.uri)]
         ),
       advertised: always ? policy.uri ?? null : null,
       by: `policy "${name}": activation.required`

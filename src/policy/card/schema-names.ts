@@ -69,7 +69,7 @@ export function lintNamedSchemas (policy: PolicyConfig, cards: readonly AgentCar
             ? 'it declares none'
             : `it declares ${names
                 .slice(0, 10)
-                .map(one => quoted(one, MAX_QUOTED_CHARS))
+                .map(name => quoted(name, MAX_QUOTED_CHARS))
                 .join(', ')}`
     }
   })

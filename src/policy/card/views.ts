@@ -36,7 +36,7 @@ function selectionOf ({ skills, extensions }: CardViewConfig, { policies }: Agen
   const read = readExtensions(raw, isObject(raw['capabilities']) ? raw['capabilities'] : {}, [])
   const declared = new Map(typeof read === 'string' ? [] : read.map(extension => [extension.uri, extension]))
   const urisOf = (policy: PolicyConfig): string[] =>
-    identitiesOf(policy, declared, claimed).flatMap(({ same, also }) => [...same, ...also.map(one => one.uri)])
+    identitiesOf(policy, declared, claimed).flatMap(({ same, also }) => [...same, ...also.map(cardExtension => cardExtension.uri)])
   const uris = new Set([...extensions, ...named.flatMap(urisOf)])
   // A policy in force for a shown extension may be named by the URI only.
   const isShown = (uri: string): boolean => uris.has(uri) || declared.get(uri)?.required === true

@@ -68,28 +68,28 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     routes,
     policies,
     guards,
-    idle: policies.every(one => isPlain(one.activation)) ? idle(policies) : null,
+    idle: policies.every(policy => isPlain(policy.activation)) ? idle(policies) : null,
     untagged,
     push,
     ownership,
-    claims: policies.some(one => one.rules.some(rule => rule.unique !== null)),
-    asks: policies.some(one => one.rules.some(rule => rule.external !== null)),
+    claims: policies.some(policy => policy.rules.some(rule => rule.unique !== null)),
+    asks: policies.some(policy => policy.rules.some(rule => rule.external !== null)),
     pauses: pausesOf(policies),
     edits:
-      guards.some(one => one.strips || one.data.some(({ strips }) => strips)) ||
-      policies.some(one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)),
+      guards.some(guard => guard.strips || guard.data.some(({ strips }) => strips)) ||
+      policies.some(policy => policy.inject.length > 0 || policy.activation.inactive === 'strip' || policy.rules.some(rule => rule.strips !== null)),
     responses,
-    reads: responses !== 'off' && (labels.size > 0 || policies.some(one => one.responses !== null)),
+    reads: responses !== 'off' && (labels.size > 0 || policies.some(policy => policy.responses !== null)),
     remembers:
       all.remembers ||
       policies.some(
-        one =>
-          one.state !== null || one.correlations.length > 0 || one.responses?.metrics.some(metric => metric.type === 'counter') === true
+        policy =>
+          policy.state !== null || policy.correlations.length > 0 || policy.responses?.metrics.some(metric => metric.type === 'counter') === true
       ),
-    evaluates: all.remembers || echoes.size > 0 || policies.some(one => one.responses?.silent === false),
+    evaluates: all.remembers || echoes.size > 0 || policies.some(policy => policy.responses?.silent === false),
     noted,
     echoes,
-    keepsVerbatim: policies.some(one => one.verbatim),
+    keepsVerbatim: policies.some(policy => policy.verbatim),
     validator: new DataValidator(DATA, () => programsOf(policies)),
     unusable: all.unusable,
     warnings: all.warnings

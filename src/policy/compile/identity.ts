@@ -35,13 +35,13 @@ export function identitiesOf (
   if (policy.uriPattern !== undefined) {
     const pattern = compileGlob(policy.uriPattern)
     return [...declared.values()]
-      .filter(one => pattern.test(one.uri))
+      .filter(cardExtension => pattern.test(cardExtension.uri))
       .map(extension => ({ uri: extension.uri, same: [extension.uri], satisfying: [], also: NO_EXTENSIONS, extension }))
   }
   if (policy.uri === undefined) return []
   const spellings = spellingsOf(policy)
   const satisfying = (policy.aliases ?? []).filter(alias => alias.relation === 'satisfies').map(alias => alias.uri)
-  const unclaimed = satisfying.filter(uri => !claimed.has(uri)).map(uri => declared.get(uri)).filter(one => one !== undefined)
+  const unclaimed = satisfying.filter(uri => !claimed.has(uri)).map(uri => declared.get(uri)).filter(extension => extension !== undefined)
   const spelled = spellings.find(spelling => declared.has(spelling))
   const [first, ...more] = unclaimed
   if (spelled === undefined && first !== undefined) {

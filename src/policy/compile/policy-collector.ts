@@ -123,13 +123,13 @@ export class PolicyCollector {
   }
 
   private sourceOf (uris: readonly string[]): SourceContext {
-    const { card, otherCard, cache, seen = null } = this.options
-    return { cards: cardsToSearch(uris, card, otherCard), cache, report: this.report, seen }
+    const { card, otherCard, cache, seen: extendedCardNames = null } = this.options
+    return { cards: cardsToSearch(uris, card, otherCard), cache, report: this.report, seen: extendedCardNames }
   }
 
   private take ({ name, policy, from }: ResolvedPolicy, identity: Identity): void {
     const { same, also, extension } = identity
-    const activators = also.length === 0 ? same : [...same, ...also.map(one => one.uri)]
+    const activators = also.length === 0 ? same : [...same, ...also.map(cardExtension => cardExtension.uri)]
     const mode = modeOf(this.options.agent.mode, policy)
     const taken: Taken = { name, policy, from, identity, activators, mode, context: this.sourceOf(activators) }
     this.addNames(taken)
@@ -153,9 +153,9 @@ export class PolicyCollector {
 
   private addNames ({ name, policy, identity, activators }: Taken): void {
     const { labels, activeUris } = this
-    for (const known of activators) {
-      labels.set(known, name)
-      this.spoken.add(known)
+    for (const activator of activators) {
+      labels.set(activator, name)
+      this.spoken.add(activator)
     }
     for (const known of urisOf(policy)) if (!labels.has(known)) labels.set(known, name)
     this.names.add(identity, this.declared)
@@ -200,12 +200,12 @@ export class PolicyCollector {
     const scope = activation?.scope === undefined ? {} : { scope: activation.scope }
     if (demand === 'always' || (demand !== 'never' && byCard)) this.require({ uri, label, mode, ...scope })
     if (demand === 'never') return
-    for (const one of also) if (one.required) this.require({ uri: one.uri, label, mode, ...scope })
+    for (const cardExtension of also) if (cardExtension.required) this.require({ uri: cardExtension.uri, label, mode, ...scope })
   }
 
   /** Several policies may name the same URI. The URI is required once, in the strictest mode. */
   private require (extension: RequiredExtension): void {
-    const at = this.required.findIndex(known => known.uri === extension.uri)
+    const at = this.required.findIndex(requiredExtension => requiredExtension.uri === extension.uri)
     if (at < 0) this.required.push(extension)
     else if (extension.mode === 'enforce') this.required[at] = extension
   }
@@ -274,5 +274,5 @@ function urisOf ({ uri, aliases = [] }: PolicyConfig): string[] {
 
 function cardsToSearch (uris: readonly string[], card: AgentCard, other: AgentCard | null): CardToSearch[] {
   const cards = other === null || other.raw === card.raw ? [card] : [card, other]
-  return cards.map(one => ({ raw: one.raw, self: one.extensions.find(extension => uris.includes(extension.uri))?.index ?? -1 }))
+  return cards.map(card => ({ raw: card.raw, self: card.extensions.find(extension => uris.includes(extension.uri))?.index ?? -1 }))
 }

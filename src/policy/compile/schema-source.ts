@@ -110,8 +110,8 @@ export class SchemaCache {
   compile (schema: unknown, fromCard = false): CompileResult {
     const formats = formatsOf(schema, this.formats, !fromCard)
     const key = schemaKey(schema, formats)
-    const known = this.current.get(key)
-    if (known !== undefined) return known.result
+    const knownSchema = this.current.get(key)
+    if (knownSchema !== undefined) return knownSchema.result
     if (this.current.size >= MAX_SCHEMAS) return tooMuch(`more than ${MAX_SCHEMAS} different schemas`)
     const before = this.previous.get(key) ?? this.ready.get(key)
     this.valuesLeft -= before?.values ?? countValues(schema, SCHEMA_LIMITS.nodes)
@@ -149,9 +149,9 @@ export class SchemaCollector extends SchemaCache {
   /** Schemas of the card that are not known yet, by key. */
   readonly found = new Map<string, SchemaToWrite>()
 
-  protected override make (one: SchemaToWrite, fromCard: boolean, key: string): KnownSchema {
-    const { schema } = one
-    if (fromCard && typeof schema === 'object' && schema !== null) this.found.set(key, one)
+  protected override make (schemaToWrite: SchemaToWrite, fromCard: boolean, key: string): KnownSchema {
+    const { schema } = schemaToWrite
+    if (fromCard && typeof schema === 'object' && schema !== null) this.found.set(key, schemaToWrite)
     return { result: UNEVALUATED, values: countValues(schema, SCHEMA_LIMITS.nodes), patterns: null }
   }
 }
@@ -204,7 +204,7 @@ export function compileSource (source: SchemaSource, context: SourceContext): Co
       else if (!named.has(name)) named.set(name, compileEntry(schema, pointer, context, schema !== ANYTHING))
     }
   }
-  const { seen } = context
+  const { seen: extendedCardNames } = context
   const nameOf = (captures: ReadonlyMap<string, string>): string | undefined => {
     const values = wanted.map(name => captures.get(name))
     return values.length === 0 || values.includes(undefined) ? undefined : values.join(BETWEEN)
@@ -214,7 +214,7 @@ export function compileSource (source: SchemaSource, context: SourceContext): Co
     entries: [...fixed.slice(0, 1), ...named.values()],
     isSeen: captures => {
       const name = nameOf(captures)
-      return name !== undefined && seen?.hasSchema(name) === true
+      return name !== undefined && extendedCardNames?.hasSchema(name) === true
     },
     find: captures => {
       const name = nameOf(captures)
@@ -257,7 +257,7 @@ export function schemasAt (
 ): { readonly captures: readonly string[]; readonly found: readonly CardSchema[] } {
   const steps = template.replaceAll('{self}', String(self)).split('/').slice(1)
   const lookups = steps.map(lookupOf)
-  const captures = lookups.flatMap(one => one?.by.map(({ capture }) => capture) ?? [])
+  const captures = lookups.flatMap(lookup => lookup?.by.map(({ capture }) => capture) ?? [])
   const cardSchemas: CardSchema[] = []
   const walk = (value: unknown, at: number, pointer: string, names: readonly string[], optional: boolean): void => {
     const step = steps[at]
@@ -274,7 +274,7 @@ export function schemasAt (
     } else if (Array.isArray(value)) {
       for (const [index, item] of value.entries()) {
         const values = lookup.by.map(({ member }) => isObject(item) && member !== null ? item[member] : undefined)
-        if (values.every(one => typeof one === 'string')) {
+        if (values.every(value => typeof value === 'string')) {
           walk(item, at + 1, `${pointer}/${index}`, [...names, ...values], optional || lookup.optional)
         }
       }
@@ -364,6 +364,6 @@ function entryOf (result: CompileResult, pointer: string, context: SourceContext
     message: problem.message
   }))
   const problem = first as UnusableSchema
-  for (const one of [problem, ...others]) context.report(one)
+  for (const unusableSchema of [problem, ...others]) context.report(unusableSchema)
   return { usable: false, ...problem }
 }

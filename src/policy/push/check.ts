@@ -51,7 +51,7 @@ export function checkPush (push: CompiledPush, call: Call, violations: Violation
     const url = config.get('url')
     const problem = typeof url === 'string' ? urlProblem(push, url) : 'is required'
     if (problem !== null) addPushViolation(push, config.pathOf('url'), problem, violations)
-    for (const one of credentialProblems(push, config)) addPushViolation(push, one.path, one.message, violations)
+    for (const problem of credentialProblems(push, config)) addPushViolation(push, problem.path, problem.message, violations)
   }
 }
 
@@ -84,7 +84,7 @@ function * credentialProblems ({ require }: CompiledPush, config: PushConfigFiel
   const texts: [string, unknown][] = [[config.pathOf('token'), token]]
   if (authentication !== null) {
     for (const name of ['scheme', 'credentials'] as const) texts.push([authentication.pathOf(name), authentication.get(name)])
-    if (Array.isArray(schemes)) schemes.forEach((one, i) => texts.push([`${authentication.pathOf('schemes')}[${i}]`, one]))
+    if (Array.isArray(schemes)) schemes.forEach((scheme, i) => texts.push([`${authentication.pathOf('schemes')}[${i}]`, scheme]))
   }
   for (const [path, text] of texts) {
     if (typeof text === 'string' && CONTROL.test(text)) yield { path, message: 'must not contain control characters' }

@@ -94,28 +94,32 @@ export function activityOf (
     return { policies: policy.idle, listed: distinct(listed), evidenced: NO_URIS, active: NO_URIS, injected }
   }
   if (policy.idle !== null) return plainActivity(subject, policy, requested, injected, listed)
-  const seen = policy.policies.map(one => ({ one, evidence: evidenceOf(one.activation.owned, subject), listed: isNamedIn(one, listed) }))
+  const signs = policy.policies.map(policy => ({
+    policy,
+    evidence: evidenceOf(policy.activation.owned, subject),
+    listed: isNamedIn(policy, listed)
+  }))
   const asked = [...requested, ...injected]
-  const isActive = ({ one, evidence, listed: isListed }: (typeof seen)[number]): boolean => {
-    if (forbidden?.has(one.uri) === true) return false
-    const { signals } = one.activation
-    if (isActivatedByHeader(one) && isNamedIn(one, asked)) return true
+  const isActive = ({ policy, evidence, listed: isListed }: (typeof signs)[number]): boolean => {
+    if (forbidden?.has(policy.uri) === true) return false
+    const { signals } = policy.activation
+    if (isActivatedByHeader(policy) && isNamedIn(policy, asked)) return true
     return (
       signals !== null && (signals.has('always') || (signals.has('listed') && isListed) || (signals.has('evidence') && evidence !== null))
     )
   }
-  const unmet = (state: (typeof seen)[number]): Dependency[] =>
-    state.one.activation.requires.length === 0 || !isActive(state)
+  const unmet = (state: (typeof signs)[number]): Dependency[] =>
+    state.policy.activation.requires.length === 0 || !isActive(state)
       ? []
-      : state.one.activation.requires.filter(
-        needed => !isRequested(needed, asked) && !seen.some(other => other.one.uri === needed.uri && isActive(other))
+      : state.policy.activation.requires.filter(
+        needed => !isRequested(needed, asked) && !signs.some(other => other.policy.uri === needed.uri && isActive(other))
       )
   // An added extension may have its own requirements. Each URI is added once.
   const added: string[] = []
   for (let before = mayAdd ? -1 : 0; before < added.length;) {
     before = added.length
-    for (const state of seen) {
-      if (!state.one.activation.addsMissing) continue
+    for (const state of signs) {
+      if (!state.policy.activation.addsMissing) continue
       for (const { uri } of unmet(state)) {
         if (forbidden?.has(uri) === true) continue
         added.push(uri)
@@ -123,17 +127,17 @@ export function activityOf (
       }
     }
   }
-  const policies = seen.map(state => ({ policy: state.one, evidence: state.evidence, active: isActive(state) }))
+  const policies = signs.map(state => ({ policy: state.policy, evidence: state.evidence, active: isActive(state) }))
   const signalled = new Set(
     policies
-      .filter(one => one.policy.activation.signals !== null)
+      .filter(policy => policy.policy.activation.signals !== null)
       .flatMap(({ policy: { uri, same, activators } }) => [uri, ...activators.slice(same.length)])
   )
   const active = policy.names.canonicalize(asked).filter(uri => policy.declared.includes(uri) && !signalled.has(uri))
   return {
     policies,
     listed: distinct(listed),
-    evidenced: policies.filter(one => one.evidence !== null).map(one => one.policy.uri),
+    evidenced: policies.filter(policy => policy.evidence !== null).map(policy => policy.policy.uri),
     active: withSignalled(active, policies, signalled, asked, listed),
     injected: added.length === 0 ? injected : [...injected, ...added]
   }
@@ -181,7 +185,7 @@ function isNamedIn ({ activators }: CompiledPolicy, uris: readonly string[]): bo
  */
 export function activeUri ({ uri, same, activators }: CompiledPolicy, requested: readonly string[], listed: readonly string[]): string {
   if (activators.length === same.length || same.some(one => requested.includes(one) || listed.includes(one))) return uri
-  return activators.find(one => requested.includes(one) || listed.includes(one)) ?? uri
+  return activators.find(activator => requested.includes(activator) || listed.includes(activator)) ?? uri
 }
 
 /** Adds the extensions whose policies define what makes them active. */
@@ -193,7 +197,7 @@ function withSignalled (
   listed: readonly string[]
 ): readonly string[] {
   const added = policies
-    .filter(one => one.active && signalled.has(one.policy.uri))
+    .filter(policy => policy.active && signalled.has(policy.policy.uri))
     .flatMap(({ policy: { uri, same, activators, activation: { signals } } }) => {
       const named = [...(signals?.has('header') === true ? asked : []), ...(signals?.has('listed') === true ? listed : [])]
       const others = activators.slice(same.length).filter(other => named.includes(other))

@@ -67,7 +67,7 @@ export function claimValues (
  * @param claimed outcome of each of `decision.claims`, in their order
  */
 export function settleClaims (decision: Decision, claimed: readonly Claimed[]): Decision {
-  if (claimed.every(one => one === 'new')) return decision
+  if (claimed.every(claimed => claimed === 'new')) return decision
   const violations = [...decision.violations]
   decision.claims.forEach(({ policy, rule, path }, i) => {
     const mode: Mode = rule.mode

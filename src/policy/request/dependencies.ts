@@ -32,7 +32,7 @@ export function recordDependencies (
   const needs: { readonly policy: CompiledPolicy, readonly needed: Dependency, readonly enforced: boolean }[] = []
   // A dependency that follows from an observed rule is only observed, so that everything that follows from enforced rules is found first.
   for (const enforced of [true, false]) {
-    for (const one of demands) if (!enforced || one.mode === 'enforce') wanted.add(one.uri)
+    for (const demand of demands) if (!enforced || demand.mode === 'enforce') wanted.add(demand.uri)
     for (let before = -1; before < done.size;) {
       before = done.size
       for (const { policy, active } of activity.policies) {

@@ -110,17 +110,17 @@ function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tr
   const edits = policy.edits ? new Edits(verbatim) : null
   if (restrictions !== null) checkCallers(sent, subject, restrictions, { violations, edits })
   const required = missingRequired(request, injected, policy, violations, { forbidden, sent: sent.requested })
-  const missing = required.length === 0 ? NO_URIS : required.map(one => one.uri)
+  const missing = required.length === 0 ? NO_URIS : required.map(requiredExtension => requiredExtension.uri)
   const outbound =
     verbatim === null ? outboundOf(request, injected, policy, violations) : outboundAsSent(request, verbatim, policy, violations)
   const demands = demandsOf(required, policy, forbidden)
   const allowed = forbidden === null ? added : added.filter(({ uri }) => !forbidden.has(uri))
-  for (const one of allowed) if (demandExtension(one, request, activity.policies, missing, violations)) demands?.push(one)
+  for (const addition of allowed) if (demandExtension(addition, request, activity.policies, missing, violations)) demands?.push(addition)
   if (demands !== null) recordDependencies(request, activity, demands, { policy, mayAdd: verbatim === null, forbidden }, violations)
-  for (const one of allowed) checkAddition(one, request, violations)
+  for (const addition of allowed) checkAddition(addition, request, violations)
   const looked = policy.idle === null ? lookedPaths(activity.policies) : null
   const findings = newFindings(policy, violations, { edits, memory, looked, approved: request.approved ?? null })
-  for (const one of activity.policies) evaluatePolicy(one, request, subject, findings, tracer)
+  for (const policy of activity.policies) evaluatePolicy(policy, request, subject, findings, tracer)
   const evidence = policy.pauses === null ? 'none' : findEvidence(subject, policy, request.record, violations)
   checkBeyondPolicies(subject, policy, violations)
   const settled = edits === null ? UNCHANGED : edits.settle(subject.message, request.headers, violations)
@@ -198,13 +198,13 @@ interface PolicyFindings extends RequestFindings {
 
 /** Evaluates one policy: its data without activation, its rules, the state of the task, and injections. */
 function evaluatePolicy (
-  one: PolicyActivity,
+  policyActivity: PolicyActivity,
   request: DecisionRequest,
   subject: RequestSubject,
   findings: PolicyFindings,
   tracer: Tracer | null
 ): void {
-  const { policy, active, evidence } = one
+  const { policy, active, evidence } = policyActivity
   const { violations, edits, memory } = findings
   // `checkCallers` has handled the data of extensions that the caller may not use.
   const mayUse = subject.forbidden === null || !subject.forbidden.has(policy.uri)
@@ -212,9 +212,9 @@ function evaluatePolicy (
     if (policy.activation.inactive === 'reject') addViolation(violations, inactive(request, policy, evidence))
     else if (edits !== null) stripInactive(policy, subject, evidence, edits, violations)
   }
-  const evaluated = isEvaluated(one)
-  tracer?.policy(one, evaluated)
-  if (evaluated) runRules(one, subject, findings, tracer)
+  const evaluated = isEvaluated(policyActivity)
+  tracer?.policy(policyActivity, evaluated)
+  if (evaluated) runRules(policyActivity, subject, findings, tracer)
   if (evaluated && memory !== null) {
     if (policy.state !== null) checkTaskState(policy, subject, 'request', memory, violations)
     if (policy.correlations.length > 0) correlate(policy, subject, 'request', memory, violations)
@@ -236,7 +236,7 @@ const NOTHING_ADDED: readonly CompiledAddition[] = []
 /** Creates the memory of the request's task. A message that names no task begins a new one, so everything about that task is known. */
 function memoryOf ({ call, record }: DecisionRequest, policy: AgentPolicy): TaskMemory {
   const begins = record === null && carriesMessage(call.operation) && call.view?.message?.taskId === 'absent'
-  return new TaskMemory(record, begins ? policy.policies.filter(one => one.state !== null).map(one => one.name) : [])
+  return new TaskMemory(record, begins ? policy.policies.filter(policy => policy.state !== null).map(policy => policy.name) : [])
 }
 
 /** Additions of extensions for the method or route, when it belongs to an extension. */

@@ -40,7 +40,7 @@ export function demandExtension (
   missing: readonly string[],
   violations: Violation[]
 ): boolean {
-  if (!needsActive || missing.includes(uri) || activity.some(one => one.policy.uri === uri && one.active)) return false
+  if (!needsActive || missing.includes(uri) || activity.some(other => other.policy.uri === uri && other.active)) return false
   addViolation(
     violations,
     violation({

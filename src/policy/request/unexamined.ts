@@ -18,7 +18,7 @@ const NO_UNEXAMINED_DATA: readonly UnexaminedData[] = []
 
 /** @returns a list for the paths that rules look at, or null when the request holds no data that a policy owns */
 export function lookedPaths (policies: readonly PolicyActivity[]): string[] | null {
-  return policies.some(one => one.evidence !== null && isEvaluated(one)) ? [] : null
+  return policies.some(policy => policy.evidence !== null && isEvaluated(policy)) ? [] : null
 }
 
 /** @param looked paths that rules selected */
@@ -48,12 +48,12 @@ export function unexaminedData (
 }
 
 function ownedPaths ({ activation: { owned } }: CompiledPolicy, subject: RequestSubject): readonly string[] {
-  return [...new Set(owned.flatMap(one => one.select(subject).map(({ path }) => path)))]
+  return [...new Set(owned.flatMap(selector => selector.select(subject).map(({ path }) => path)))]
 }
 
 /** Paths that the state and the correlations of a policy select. */
 function taskPaths ({ state, correlations }: CompiledPolicy, subject: RequestSubject): readonly string[] {
-  const sides = correlations.flatMap(one => [one.remember, one.check]).filter(side => side.on === 'request').map(side => side.select)
+  const sides = correlations.flatMap(correlation => [correlation.remember, correlation.check]).filter(side => side.on === 'request').map(side => side.select)
   const selectors = [...(state === null ? [] : [state.from, ...(state.monotonic === null ? [] : [state.monotonic])]), ...sides]
   return selectors.flatMap(({ request }) => request.select(subject).map(({ path }) => path))
 }
@@ -65,7 +65,7 @@ function taskPaths ({ state, correlations }: CompiledPolicy, subject: RequestSub
 function overlapsWith (paths: readonly string[]): (path: string) => boolean {
   const exact = new Set(paths)
   const reached = new Set(paths.flatMap(beginningsOf))
-  return path => exact.has(path) || reached.has(path) || beginningsOf(path).some(one => exact.has(one))
+  return path => exact.has(path) || reached.has(path) || beginningsOf(path).some(beginning => exact.has(beginning))
 }
 
 /** Paths of the values that contain the value of a path. */

@@ -2,6 +2,6 @@
 import type { AgentPolicy } from '../compile/compiled.js'
 
 /** True when the card, a policy, or an extended card that a caller got names the extension. */
-export function isListed ({ labels, seen }: AgentPolicy, uri: string): boolean {
-  return labels.has(uri) || seen?.hasExtension(uri) === true
+export function isListed ({ labels, seen: extendedCardNames }: AgentPolicy, uri: string): boolean {
+  return labels.has(uri) || extendedCardNames?.hasExtension(uri) === true
 }

@@ -43,11 +43,11 @@ export function checkUntagged (claims: readonly DataClaim[], mode: Mode, { messa
   if (message === null) return
   spendBudget(message.parts.length)
   for (const part of message.parts) {
-    if (!part.isData || claims.some(one => one.claims(part))) continue
+    if (!part.isData || claims.some(claim => claim.claims(part))) continue
     const declared =
       claims.length === 0
         ? 'none of them describes data'
-        : `tag it as one of these extensions requires: ${claims.map(one => one.words).join(', ')}`
+        : `tag it as one of these extensions requires: ${claims.map(claim => claim.words).join(', ')}`
     addViolation(violations, violation({
       mode,
       reason: 'CONTENT_TYPE_NOT_SUPPORTED',

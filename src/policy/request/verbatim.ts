@@ -9,7 +9,7 @@ import { GATEWAY, addViolation, violation } from '../violation.js'
 
 /** @returns the policy whose extension the client itself activates, or null */
 function verbatimFor (subject: RequestSubject, requested: readonly string[], policy: AgentPolicy): CompiledPolicy | null {
-  return activityOf(subject, requested, [], policy, false).policies.find(one => one.active && one.policy.verbatim)?.policy ?? null
+  return activityOf(subject, requested, [], policy, false).policies.find(policy => policy.active && policy.policy.verbatim)?.policy ?? null
 }
 
 function notInjected (request: DecisionRequest, uri: string, verbatim: CompiledPolicy, policy: AgentPolicy): Violation {

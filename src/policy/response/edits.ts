@@ -43,16 +43,16 @@ export class ResponseEdits {
     this.removals = []
     spendBudget(removals.length * EDIT)
     const kept = partsToKeep(removals, subjects)
-    for (const one of removals) {
-      const path = kept.size === 0 ? undefined : kept.get(keyOf(one.path))
-      if (path === undefined) this.settled.push(one)
+    for (const removal of removals) {
+      const path = kept.size === 0 ? undefined : kept.get(keyOf(removal.path))
+      if (path === undefined) this.settled.push(removal)
       else {
         addViolation(violations, violation({
           mode: 'observe',
           reason: 'INVALID_AGENT_RESPONSE',
-          extension: one.policy.name,
-          uri: one.policy.uri,
-          rule: one.rule,
+          extension: removal.policy.name,
+          uri: removal.policy.uri,
+          rule: removal.rule,
           path,
           message: 'should be removed, but stays: no part would be left'
         }))

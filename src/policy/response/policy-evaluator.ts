@@ -48,7 +48,7 @@ export function evaluatorOf (context: ResponseContext): ResponseEvaluator | null
   const says =
     owned ||
     asks !== null ||
-    works.some(one => !one.idle) ||
+    works.some(work => !work.idle) ||
     activations.sought ||
     policy.echoes.size > 0 ||
     (decision.memory !== null && remembersOf(operation))
@@ -103,12 +103,12 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     this.memory = remembersOf(context.operation) ? context.decision.memory : null
     this.owned = context.owned ?? false
     // A response that the gateway cannot read could name the task of another caller.
-    this.enforces = this.owned || context.asks === 'enforce' || works.some(one => one.enforces)
-    this.annotates = works.some(one => one.annotates)
-    this.strips = works.some(one => one.strips)
-    this.evaluatesLast = works.some(one => one.evaluatesLast)
-    this.readsMethod = context.method !== null && works.some(one => one.responses.rules.some(rule => rule.ofMethod))
-    this.idle = works.every(one => one.idle)
+    this.enforces = this.owned || context.asks === 'enforce' || works.some(work => work.enforces)
+    this.annotates = works.some(work => work.annotates)
+    this.strips = works.some(work => work.strips)
+    this.evaluatesLast = works.some(work => work.evaluatesLast)
+    this.readsMethod = context.method !== null && works.some(work => work.responses.rules.some(rule => rule.ofMethod))
+    this.idle = works.every(work => work.idle)
     this.quiet = quiet
     this.asks = (context.asks ?? null) !== null
     this.follows = this.owned || this.asks || (context.follows ?? false)
@@ -151,8 +151,8 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     const event = whole(bytes)
     if (payload === JSON_PAYLOAD && this.showsNothing(event)) return FORWARD
     if (!this.repeats) return this.evaluateBytes(event, true)
-    const known = this.templates?.find(event) ?? null
-    if (known !== null) return known
+    const responseDecision = this.templates?.find(event) ?? null
+    if (responseDecision !== null) return responseDecision
     // The first result has rules of its own.
     const { first } = this
     const decision = this.evaluateBytes(event, true)
@@ -315,7 +315,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   private strip (work: Work, found: readonly Selected[], subjects: readonly ResultSubject[], outcome: EvaluationOutcome): void {
     if (found.length === 0) return
     const owned = this.works.filter(other => other.state.active && !other.strips).flatMap(({ responses }) => responses.owned)
-    const kept = new Set(owned.flatMap(one => subjects.flatMap(subject => one.select(subject).map(({ path }) => path))))
+    const kept = new Set(owned.flatMap(selector => subjects.flatMap(subject => selector.select(subject).map(({ path }) => path))))
     const removed = found.filter(({ path }) => !kept.has(path))
     spendBudget(removed.length)
     if (removed.length > 0) stripInactive(work, removed, outcome)
@@ -338,9 +338,9 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
 
 /** All owned data when it is to be removed; otherwise the first is enough. */
 function ownedIn ({ responses, strips }: Work, subject: ResultSubject): readonly Selected[] {
-  if (strips) return responses.owned.flatMap(one => one.select(subject))
-  for (const one of responses.owned) {
-    const selected = one.select(subject)
+  if (strips) return responses.owned.flatMap(selector => selector.select(subject))
+  for (const selector of responses.owned) {
+    const selected = selector.select(subject)
     if (selected.length > 0) return selected
   }
   return NONE

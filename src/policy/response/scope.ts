@@ -58,7 +58,7 @@ function oneWork (
   const redacts = responses.redact.length > 0
   const rejectsByMemory =
     remembers &&
-    (policy.state?.mode.response === 'enforce' || policy.correlations.some(one => one.check.on === 'response' && one.mode === 'enforce'))
+    (policy.state?.mode.response === 'enforce' || policy.correlations.some(correlation => correlation.check.on === 'response' && correlation.mode === 'enforce'))
   return {
     state,
     responses,

@@ -251,8 +251,8 @@ class TypeReader {
   }
 
   read (text: string): TypeReading {
-    const known = this.known.get(text)
-    if (known !== undefined) return known
+    const typeReading = this.known.get(text)
+    if (typeReading !== undefined) return typeReading
     spendBudget(TYPE + text.length * CHARACTER * this.patterns.length)
     const reading = this.readAnew(text)
     if (text.length > TYPE_LENGTH) return reading

@@ -102,7 +102,7 @@ function readAs ({ call, message }: RequestSubject, object: unknown, name: strin
   else if (object === message.fields.object) key = name === 'parts' && message.list !== null ? message.list.key : message.fields.key(name)
   else {
     spendBudget(message.parts.length / 100)
-    const part = message.parts.find(one => one.fields.object === object)
+    const part = message.parts.find(part => part.fields.object === object)
     if (part === undefined) return null
     if (name === 'data' && part.isData) return [part.fields.key('data') ?? 'data', ...part.dataSteps.slice(1)]
     key = part.fields.key(name)

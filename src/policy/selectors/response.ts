@@ -50,7 +50,7 @@ function compileResult (pointer: string, located: boolean): Selector<ResultSubje
       const { value, path, steps: at } = subject.place
       const places: Place[] = []
       collect({ value, path, at }, steps, places)
-      return places.map(one => plain(one.path === '' ? BODY : one.path, one.value, located ? one.at : NOWHERE))
+      return places.map(place => plain(place.path === '' ? BODY : place.path, place.value, located ? place.at : NOWHERE))
     }
   }
 }

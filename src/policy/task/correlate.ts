@@ -51,10 +51,10 @@ function compileSide ({ on, select, pick, first }: CorrelationSide, context: Sel
 
 /** Checks one request or result, then remembers its values. Conditions apply only to the check. */
 export function correlate (policy: CompiledPolicy, subject: Subject, side: Side, memory: TaskMemory, violations: Violation[]): void {
-  for (const one of policy.correlations) {
-    if (one.mode === 'off') continue
-    if (one.check.on === side) check(policy, one, subject, memory, violations)
-    if (one.remember.on === side) remember(policy, one, subject, memory)
+  for (const correlation of policy.correlations) {
+    if (correlation.mode === 'off') continue
+    if (correlation.check.on === side) check(policy, correlation, subject, memory, violations)
+    if (correlation.remember.on === side) remember(policy, correlation, subject, memory)
   }
 }
 
@@ -131,7 +131,7 @@ function compared (
     return problemOf(relation, values, before, whose)
   } catch (error) {
     if (!(error instanceof InexactNumber)) throw error
-    const at = values.find(one => inexactPath(one.value) !== null) ?? null
+    const at = values.find(value => inexactPath(value.value) !== null) ?? null
     return { at, message: NOT_EXACT, fault: true }
   }
 }
@@ -154,10 +154,10 @@ function problemOf (
   }
   const known = before.digests ?? new Set()
   const seen = new Set<string>()
-  for (const one of values) {
-    const digest = jsonDigest(one.value)
-    if (!known.has(digest)) return { at: one, message: `must be one of the values that ${whose}` }
-    if (relation === 'equalSet' && seen.has(digest)) return { at: one, message: `occurs twice; send each value that ${whose} exactly once` }
+  for (const value of values) {
+    const digest = jsonDigest(value.value)
+    if (!known.has(digest)) return { at: value, message: `must be one of the values that ${whose}` }
+    if (relation === 'equalSet' && seen.has(digest)) return { at: value, message: `occurs twice; send each value that ${whose} exactly once` }
     seen.add(digest)
   }
   if (relation !== 'equalSet' || seen.size === known.size) return null

@@ -61,7 +61,7 @@ export function checkTaskState (policy: CompiledPolicy, subject: Subject, side: 
   const numbers = state.monotonic === null ? NONE : selectOn(state.monotonic, subject, side)
   const taskState = side === 'response' ? subject.taskState : null
   if (state.key !== null) return check.keyed(selectOn(state.key, subject, side), substates, numbers, taskState)
-  for (const one of substates) check.substate(one, taskState)
+  for (const substate of substates) check.substate(substate, taskState)
   if (state.monotonic !== null) check.monotonic(numbers)
 }
 

@@ -275,9 +275,9 @@ async function serveSession (access: AdminAccess, request: IncomingMessage, resp
   if (request.method === 'DELETE') return send(204, { 'set-cookie': access.signOut(request, path) }, null)
   const text = await bodyOf(request)
   if (text === null) return send(413, {}, { error: `the body is larger than ${BODY} bytes` })
-  const given = readSignIn(text)
-  if (given === null) return send(400, {}, { error: 'send {"credential": "…"}, with "user" for Basic credentials' })
-  const result = await access.signIn(given, request, path)
+  const signIn = readSignIn(text)
+  if (signIn === null) return send(400, {}, { error: 'send {"credential": "…"}, with "user" for Basic credentials' })
+  const result = await access.signIn(signIn, request, path)
   if ('cookie' in result) return send(204, { 'set-cookie': result.cookie }, null)
   // A challenge would open the browser's own dialog over the page.
   const { 'www-authenticate': _, ...headers } = result.headers

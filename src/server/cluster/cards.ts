@@ -49,7 +49,7 @@ export class CardHandouts {
 
   /** Deletes the cards of sources that no agent has any more. */
   forgetAllBut (handouts: readonly Handout[]): void {
-    const keys = new Set(handouts.map(one => one.key))
+    const keys = new Set(handouts.map(handout => handout.key))
     for (const key of this.handed.keys()) if (!keys.has(key)) this.handed.delete(key)
   }
 }
@@ -94,7 +94,7 @@ export class HandedCards {
 
   /** Deletes the handouts of sources that no agent has any more. */
   forgetAllBut (handouts: readonly Handout[]): void {
-    const keys = new Set(handouts.map(one => one.key))
+    const keys = new Set(handouts.map(handout => handout.key))
     for (const key of this.handouts.keys()) if (!keys.has(key)) this.handouts.delete(key)
   }
 

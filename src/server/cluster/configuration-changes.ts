@@ -66,10 +66,10 @@ export class ConfigurationChanges {
   private async prepareWorkers (message: Preparation, asked: Set<WorkerHandle>): Promise<readonly string[]> {
     for (;;) {
       // New workers may have started in the meantime.
-      const others = [...this.options.workers()].filter(one => one.admitted && !asked.has(one))
+      const others = [...this.options.workers()].filter(worker => worker.admitted && !asked.has(worker))
       if (others.length === 0) return []
-      for (const one of others) asked.add(one)
-      const problems = (await Promise.all(others.map(one => one.prepare(message)))).flatMap(one => one ?? [])
+      for (const workerHandle of others) asked.add(workerHandle)
+      const problems = (await Promise.all(others.map(workerHandle => workerHandle.prepare(message)))).flatMap(one => one ?? [])
       if (problems.length > 0) return problems
     }
   }

@@ -36,7 +36,7 @@ export function consoleOfWorkers ({ workers, registry, totals, ready, agents, ma
         next.set(worker.id, page?.last ?? since)
         return page === null
           ? { missed: 0, entries: [] }
-          : { missed: page.missed, entries: page.entries.map(one => ({ ...one, id: `${worker.id}-${one.id}` })) }
+          : { missed: page.missed, entries: page.entries.map(entry => ({ ...entry, id: `${worker.id}-${entry.id}` })) }
       }))
       const entries = pages.flatMap(page => page.entries).toSorted((a, b) => a.at - b.at)
       const shown = entries.slice(-PAGE)

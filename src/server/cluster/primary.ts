@@ -257,8 +257,8 @@ function stateForWorkers (tasks: KeptTasks, limits: KeptLimits, log: Log): Pick<
   return {
     onTask: (worker, message) => {
       tasks.response(message).then(
-        found => {
-          worker.send({ kind: 'task', id: message.id, found })
+        taskFound => {
+          worker.send({ kind: 'task', id: message.id, found: taskFound })
         },
         (error: unknown) => {
           log.error({ err: error }, 'the state of a task could not be read')
@@ -290,7 +290,7 @@ function stateOfCluster (parts: ClusterParts): AdminState & { agents (): Promise
       return { ready: reasons.length === 0, reasons }
     },
     agents: async () =>
-      mergeDescriptions(own.agents() as AgentDescription[], await Promise.all([...workers.all].map(one => one.ask('agents'))))
+      mergeDescriptions(own.agents() as AgentDescription[], await Promise.all([...workers.all].map(workerHandle => workerHandle.ask('agents'))))
   }
 }
 
@@ -328,11 +328,11 @@ function mergeDescriptions (
   own: readonly AgentDescription[],
   workers: readonly (readonly AgentDescription[] | null)[]
 ): AgentDescription[] {
-  const all = workers.flatMap(one => one ?? [])
+  const all = workers.flatMap(worker => worker ?? [])
   return own.map(agent => {
-    const there = all.filter(one => one.name === agent.name)
+    const there = all.filter(agentDescription => agentDescription.name === agent.name)
     const lastRejections = there
-      .flatMap(one => one.lastRefusals as Rejection[])
+      .flatMap(agentDescription => agentDescription.lastRefusals as Rejection[])
       .toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
       .slice(0, KEPT_REJECTIONS)
     return { ...agent, ...loadOf(there), lastRefusals: lastRejections }
@@ -341,8 +341,8 @@ function mergeDescriptions (
 
 /** Adds up the load of an agent over all workers. */
 function loadOf (there: readonly AgentDescription[]): object {
-  const loads = there.flatMap(one =>
-    typeof one.load === 'object' && one.load !== null ? [one.load as Readonly<Record<string, number>>] : []
+  const loads = there.flatMap(agentDescription =>
+    typeof agentDescription.load === 'object' && agentDescription.load !== null ? [agentDescription.load as Readonly<Record<string, number>>] : []
   )
   const [first] = loads
   return first === undefined

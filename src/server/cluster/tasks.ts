@@ -57,7 +57,7 @@ function storeOf (config: StateStoreConfig): MemoryStore | null {
 export class RemoteTasks implements TaskStore {
   /** @returns false when the message cannot be sent to the primary */
   private readonly send: (question: TaskQuestion) => boolean
-  private readonly waiting = new Map<number, (found: TaskFound | null) => void>()
+  private readonly waiting = new Map<number, (taskFound: TaskFound | null) => void>()
   private lastId = 0
 
   constructor (send: (question: TaskQuestion) => boolean) {
@@ -99,8 +99,8 @@ export class RemoteTasks implements TaskStore {
   /** Does nothing: one store serves every configuration and holds nothing of this process. */
   async close (): Promise<void> {}
 
-  settled (id: number, found: TaskFound | null): void {
-    this.waiting.get(id)?.(found)
+  settled (id: number, taskFound: TaskFound | null): void {
+    this.waiting.get(id)?.(taskFound)
   }
 
   /** Settles all waiting questions with null. Called when the primary is gone. */
@@ -112,10 +112,10 @@ export class RemoteTasks implements TaskStore {
     return new Promise(resolve => {
       const id = ++this.lastId
       const timer = setTimeout(() => { this.settled(id, null) }, PATIENCE)
-      this.waiting.set(id, found => {
+      this.waiting.set(id, taskFound => {
         this.waiting.delete(id)
         clearTimeout(timer)
-        resolve(found)
+        resolve(taskFound)
       })
       if (!this.send(question(id))) this.settled(id, null)
     })

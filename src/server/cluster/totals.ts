@@ -44,8 +44,8 @@ export class Totals {
     return mergeSnapshots([
       own,
       this.departed,
-      ...[...this.ending].map(one => lasting(one.metrics)),
-      ...[...this.all].map(one => one.metrics)
+      ...[...this.ending].map(workerHandle => lasting(workerHandle.metrics)),
+      ...[...this.all].map(workerHandle => workerHandle.metrics)
     ])
   }
 

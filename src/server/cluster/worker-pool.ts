@@ -52,7 +52,7 @@ export class WorkerPool {
   }
 
   get serving (): number {
-    return [...this.all].filter(one => one.serving && !one.leaving).length
+    return [...this.all].filter(workerHandle => workerHandle.serving && !workerHandle.leaving).length
   }
 
   /** True when no worker serves and the last starts in a row failed, so that another attempt is not likely to help. */
@@ -95,7 +95,7 @@ export class WorkerPool {
   private fork (): void {
     const worker = cluster.fork(this.options.env)
     const handle = new WorkerHandle(worker)
-    passOnUnaccepted(worker, () => [...this.all].some(one => one !== handle && one.serving && !one.leaving))
+    passOnUnaccepted(worker, () => [...this.all].some(other => other !== handle && other.serving && !other.leaving))
     this.all.add(handle)
     worker.on('message', (message: ToPrimary) => { this.onMessage(handle, message) })
     worker.on('error', error => { this.options.log.error({ err: error, of: handle.id }, `worker ${handle.id}: ${error.message}`) })

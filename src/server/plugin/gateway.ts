@@ -63,7 +63,7 @@ export async function a2aGateway (app: FastifyInstance, options: A2aGatewayOptio
   const loaded = followed?.first ?? load()
   if (!loaded.ok) {
     followed?.close()
-    const problems = typeof from === 'string' ? loaded.problems : loaded.problems.map(one => ({ ...one, line: 0, col: 0 }))
+    const problems = typeof from === 'string' ? loaded.problems : loaded.problems.map(problem => ({ ...problem, line: 0, col: 0 }))
     const message = `a2aGateway: the configuration cannot be used:\n${problems.map(printDiagnostic).join('\n')}`
     throw Object.assign(new OperatorError('A2AGW_ERR_CONFIG_INVALID', message), { problems })
   }

@@ -31,7 +31,7 @@ export class RedisLimits implements LimitStore {
     const args = keys.flatMap(({ rule }) =>
       isBudget(rule) ? [String(rule.limit), String(rule.window), '0'] : [String(rule.count), String(rule.period), String(rule.burst)]
     )
-    return this.run(client, TAKE, [String(keys.length), ...keys.map(one => this.nameOf(one)), ...args]).then(reply => {
+    return this.run(client, TAKE, [String(keys.length), ...keys.map(key => this.nameOf(key)), ...args]).then(reply => {
       if (reply === null) return null
       const taken = takenOf(reply, keys.length)
       if (taken === null) this.connection.drop(client, 'PROTOCOL')
@@ -48,7 +48,7 @@ export class RedisLimits implements LimitStore {
     const { client } = this
     if (client === null) return false
     const args = spendings.flatMap(({ rule, amount }) => [String(rule.window), String(amount)])
-    const names = spendings.map(one => this.nameOf(one))
+    const names = spendings.map(spending => this.nameOf(spending))
     return this.run(client, SPEND, [String(names.length), ...names, ...args]).then(reply => reply !== null)
   }
 

@@ -190,8 +190,8 @@ const KEYS = 1_024
 
 /** @returns the field `key` of a `KeyValue`, and the tag of the field `value` */
 function keyOf (name: string): Buffer {
-  const known = keys.get(name)
-  if (known !== undefined) return known
+  const buffer = keys.get(name)
+  if (buffer !== undefined) return buffer
   const writer = new ProtobufWriter(7 + Buffer.byteLength(name))
   writer.byte(0x0a)
   writer.text(name, Buffer.byteLength(name))

@@ -181,7 +181,7 @@ function addressOf (namespace: string, name: string, spec: JsonObject, { port: w
   if (spec['type'] === 'ExternalName') return { problem: 'is an ExternalName' }
   if (scheme !== 'http' && scheme !== 'https') return { problem: `has an annotation ${PREFIX}scheme that is neither http nor https` }
   const ports = (Array.isArray(spec['ports']) ? spec['ports'] : []).filter(isObject)
-  const named = (text: string): JsonObject | undefined => ports.find(one => one['name'] === text || String(one['port']) === text)
+  const named = (text: string): JsonObject | undefined => ports.find(port => port['name'] === text || String(port['port']) === text)
   const portSpec = wanted === null ? (ports.length === 1 ? ports[0] : named('a2a') ?? named('http')) : named(wanted)
   const port = portSpec?.['port']
   if (typeof port !== 'number') {

@@ -95,8 +95,8 @@ class Editor {
         case OPEN_OBJECT: return this.#visitItems(start, target, CLOSE_OBJECT)
         case OPEN_ARRAY: return this.#visitItems(start, target, CLOSE_ARRAY)
         case LETTER_N: {
-          const made = target.made()
-          if (made !== null) this.#replace(start, start + 4, made)
+          const buffer = target.made()
+          if (buffer !== null) this.#replace(start, start + 4, buffer)
         }
       }
     }

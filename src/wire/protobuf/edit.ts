@@ -116,8 +116,9 @@ class Editor {
     else if (member.removed) splice.replace(field, NO_EDITS)
     else if (value !== null) {
       const inner = new Splice(this.bytes, field.from)
-      for (const one = field.inside(); one.next();) {
-        if (one.number === 2) inner.replaceValue(one, row === null ? this.value(one, member, place) : this.inside(one, row, member, place))
+      for (const part = field.inside(); part.next();) {
+        if (part.number !== 2) continue
+        inner.replaceValue(part, row === null ? this.value(part, member, place) : this.inside(part, row, member, place))
       }
       splice.replaceValue(field, inner.result(field.end))
     }
@@ -134,7 +135,7 @@ class Editor {
   private struct (field: FieldCursor, target: EditTarget, steps: Steps): Pieces {
     const splice = new Splice(this.bytes, field.from)
     const entries = { target, absent: new Map(target.inner) }
-    for (const one = field.inside(); one.next();) if (one.number === 1) this.entry(one, null, entries, splice, steps)
+    for (const entry = field.inside(); entry.next();) if (entry.number === 1) this.entry(entry, null, entries, splice, steps)
     for (const [key, value] of made(entries.absent)) splice.append(writeMember(key, value, [...steps, key]), field.end)
     return splice.result(field.end)
   }
@@ -157,14 +158,14 @@ class Editor {
   private list (field: FieldCursor, { inner }: EditTarget, steps: Steps): Pieces {
     const splice = new Splice(this.bytes, field.from)
     let index = 0
-    for (const one = field.inside(); one.next();) {
-      if (one.number !== 1) continue
+    for (const fieldCursor = field.inside(); fieldCursor.next();) {
+      if (fieldCursor.number !== 1) continue
       const target = inner.get(index)
       const place = [...steps, index++]
       if (target === undefined) continue
-      if (target.value !== null) splice.replaceValue(one, [writeValue(parsed(target.value), place)])
-      else if (target.removed) splice.replace(one, NO_EDITS)
-      else splice.replaceValue(one, this.value(one, target, place))
+      if (target.value !== null) splice.replaceValue(fieldCursor, [writeValue(parsed(target.value), place)])
+      else if (target.removed) splice.replace(fieldCursor, NO_EDITS)
+      else splice.replaceValue(fieldCursor, this.value(fieldCursor, target, place))
     }
     return splice.result(field.end)
   }

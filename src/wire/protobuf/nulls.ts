@@ -40,9 +40,9 @@ export function withExplicitNulls (bytes: Buffer, nulls: readonly number[]): Buf
   visit(new FieldCursor(bytes, 0, bytes.length))
   let at = 0
   const pieces = patches.flatMap(patch => {
-    const kept = patch.at === at ? NO_BYTES : bytes.subarray(at, patch.at)
+    const buffer = patch.at === at ? NO_BYTES : bytes.subarray(at, patch.at)
     at = patch.to
-    return [kept, patch.by]
+    return [buffer, patch.by]
   })
   return Buffer.concat([...pieces, bytes.subarray(at)])
 }

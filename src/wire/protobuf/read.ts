@@ -89,21 +89,21 @@ export class ProtobufReader extends WireReader {
         const start = this.at
         row = undefined
         const tag = this.tag(end)
-        const known = rows[tag >>> 3]
+        const fieldRow = rows[tag >>> 3]
         this.count(start)
-        if (known === undefined) {
+        if (fieldRow === undefined) {
           this.skip(tag, end, start, table.name, table.closed)
           continue
         }
-        if (known.tag !== tag) throw wrongWire(start, tag, known.tag)
-        if ((seen & known.bit) !== 0) throw secondOne(start, known, table, object)
-        row = known
-        seen |= known.bit
-        if (known.list) this.element(known, object, end)
-        else if (known.map) this.entry(known, object, end)
+        if (fieldRow.tag !== tag) throw wrongWire(start, tag, fieldRow.tag)
+        if ((seen & fieldRow.bit) !== 0) throw secondOne(start, fieldRow, table, object)
+        row = fieldRow
+        seen |= fieldRow.bit
+        if (fieldRow.list) this.element(fieldRow, object, end)
+        else if (fieldRow.map) this.entry(fieldRow, object, end)
         else {
-          const value = this.field(known, end)
-          if (value !== known.omitted) object[known.name] = value
+          const value = this.field(fieldRow, end)
+          if (value !== fieldRow.omitted) object[fieldRow.name] = value
         }
       }
     } catch (error) {
@@ -347,7 +347,7 @@ function secondKey (bytes: Buffer, from: number, end: number): ProtobufFault {
   for (const entry = new FieldCursor(bytes, from, end); entry.next();) {
     if (entry.number !== 1) continue
     let key = ''
-    for (const one = entry.inside(); one.next();) if (one.number === 1) key = bytes.toString('utf8', one.from, one.end)
+    for (const fieldCursor = entry.inside(); fieldCursor.next();) if (fieldCursor.number === 1) key = bytes.toString('utf8', fieldCursor.from, fieldCursor.end)
     if (seen.has(key)) return new ProtobufFault('duplicate', entry.start, 'occurs twice').within(key)
     seen.add(key)
   }

@@ -93,7 +93,7 @@ function compile (fields: FieldCursor, free: readonly TextSpan[], steps: number[
   while (fields.next()) {
     if ((fields.bytes[fields.start] as number) % 8 !== BYTE_RUN) continue
     const { lengthAt, end } = fields
-    const inside = free.filter(one => one.start >= fields.from && one.end <= end)
+    const inside = free.filter(textSpan => textSpan.start >= fields.from && textSpan.end <= end)
     if (inside.length === 0) continue
     steps.push(SAME, from, lengthAt)
     const [first] = inside as [TextSpan]

@@ -57,7 +57,7 @@ export function canonicalCards (card: JsonObject): CanonicalCard[] {
   for (const [form, textOf] of forms) {
     try {
       const text = textOf(card)
-      if (!canonicalForms.some(one => one.text === text)) canonicalForms.push({ form, text })
+      if (!canonicalForms.some(canonicalForm => canonicalForm.text === text)) canonicalForms.push({ form, text })
     } catch (error) {
       if (!(error instanceof NoCanonicalForm)) throw error
     }
@@ -166,7 +166,7 @@ function parsed (value: unknown, message: CardMessage, depth: number): JsonObjec
 /** Returns a member under its JSON name or its name in a2a.proto. Null counts as not set. */
 function memberOf (value: JsonObject, name: string): unknown {
   const names = new Set([name, snakeCase(name)])
-  const values = [...names].map(one => own(value, one)).filter(one => one !== undefined && one !== null)
+  const values = [...names].map(name => own(value, name)).filter(one => one !== undefined && one !== null)
   if (values.length > 1) throw new NoCanonicalForm(`the card has ${name} in two spellings`)
   return values[0]
 }

@@ -29,7 +29,7 @@ export function accessProblems (config: Mapping): PathProblem[] {
     const { shared } = mapping(access.tasks)
     return [
       ...sameIds(entries),
-      ...entries.flatMap(one => entryProblems(one, known)),
+      ...entries.flatMap(entry => entryProblems(entry, known)),
       ...conditionProblems(mapping(shared), [...path, 'tasks', 'shared'], Object.keys(sources))
     ]
   })
@@ -44,7 +44,7 @@ export function accessWarnings (config: Mapping, layers: PolicyLayers): PathProb
   return [
     ...sections(config)
       .flatMap(({ access, path }) => entriesOf(access, path))
-      .flatMap(one => callerWarnings(one, { withIdentity, strangers })),
+      .flatMap(listed => callerWarnings(listed, { withIdentity, strangers })),
     ...items(config.agents).flatMap((agent, index) => agentWarnings(mapping(agent), ['agents', index], defaults, layers))
   ]
 }
@@ -78,12 +78,12 @@ function areTogether (config: Mapping, sources: Mapping): boolean {
   )
 }
 
-function entryProblems ({ entry, path }: Listed, known: Sources): PathProblem[] {
+function entryProblems ({ entry, path }: Listed, sources: Sources): PathProblem[] {
   return [
     ...nameProblems(entry, path),
     ...neverProblems(entry, path),
-    ...conditionProblems(mapping(entry.caller), [...path, 'caller'], Object.keys(known.sources)),
-    ...impossible(entry, path, known),
+    ...conditionProblems(mapping(entry.caller), [...path, 'caller'], Object.keys(sources.sources)),
+    ...impossible(entry, path, sources),
     ...(['when', 'unless'] as const).flatMap(side => sourceProblems(mapping(entry[side]).match, [...path, side, 'match']))
   ]
 }

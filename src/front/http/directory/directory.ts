@@ -92,7 +92,7 @@ export class Directory {
       if (section !== null) sections.push(section)
     }
     const known = this.listings.get(key)
-    if (known?.sections.length === sections.length && known.sections.every((one, i) => one === sections[i])) return known
+    if (known?.sections.length === sections.length && known.sections.every((section, i) => section === sections[i])) return known
     const listing: Listing = { sections, html: this.placed(pageOf(sections)) }
     this.listings.set(key, listing)
     return listing

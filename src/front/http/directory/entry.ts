@@ -71,8 +71,8 @@ export function directoryEntryOf (cards: readonly JsonObject[], url: string): Di
   const read = cards.map(card => readCard(card)).flatMap(reading => reading.ok ? [reading.card] : [])
   const { schemes, alternatives } = readSecurity(raw)
   const interfaces = read.flatMap(({ interfaces, grpc }): DirectoryInterface[] => [
-    ...interfaces.map(one => interfaceOf(one, one.binding)),
-    ...grpc.map(one => interfaceOf(one, 'GRPC'))
+    ...interfaces.map(cardInterface => interfaceOf(cardInterface, cardInterface.binding)),
+    ...grpc.map(grpcInterface => interfaceOf(grpcInterface, 'GRPC'))
   ])
   const extensions = read.flatMap(({ raw, extensions }) => extensions.map(({ uri, required, pointer, params }) => ({
     uri,
@@ -87,7 +87,7 @@ export function directoryEntryOf (cards: readonly JsonObject[], url: string): Di
     provider: { organization: text(resolvePointer(raw, '/provider/organization'), 200), url: text(resolvePointer(raw, '/provider/url')) },
     documentationUrl: text(own(raw, 'documentationUrl') ?? own(raw, 'documentation_url')),
     card: url,
-    interfaces: [...new Map(interfaces.map(one => [JSON.stringify(one), one])).values()].slice(0, MAX_LISTED),
+    interfaces: [...new Map(interfaces.map(entry => [JSON.stringify(entry), entry])).values()].slice(0, MAX_LISTED),
     streaming: read.some(card => card.streaming),
     pushNotifications: read.some(card => card.pushNotifications),
     extendedCard: read.some(card => card.extendedCard),
@@ -95,7 +95,7 @@ export function directoryEntryOf (cards: readonly JsonObject[], url: string): Di
       schemes: Object.fromEntries([...schemes].flatMap(([name, scheme]) => scheme === null ? [] : [[name, scheme]])),
       alternatives: alternatives ?? []
     },
-    extensions: [...new Map(extensions.map(one => [one.uri, one])).values()],
+    extensions: [...new Map(extensions.map(extension => [extension.uri, extension])).values()],
     skills: list(raw['skills']).filter(isObject).slice(0, MAX_LISTED).map(skill => ({
       id: text(skill['id'], 200),
       name: text(skill['name'], 200),

@@ -127,7 +127,7 @@ function articleOf (entry: DirectoryEntry, id: string): string {
       `<strong><bdi>${escaped(name === '' ? id : name)}</bdi></strong> <code>${escaped(id)}</code>`,
       paragraph(description),
       tags.length === 0 ? '' : `<p>${tags.map(tag => `<span class="tag">${escaped(tag)}</span>`).join(' ')}</p>`,
-      ...examples.map(one => `<blockquote dir="auto">${escaped(one)}</blockquote>`),
+      ...examples.map(example => `<blockquote dir="auto">${escaped(example)}</blockquote>`),
       modes('Input', inputModes) + modes('Output', outputModes)
     ].join(''))),
     listOf('Schemas', Object.entries(schemas).map(([name, schema]) =>
@@ -148,7 +148,7 @@ function factsOf (entry: DirectoryEntry): string {
   const facts: readonly (readonly [string, string])[] = [
     ['Addresses', interfaces.map(({ binding, version, url, tenant }) =>
       `<div><code>${escaped(url)}</code> ${escaped(binding)} ${escaped(version)}${tenant === null ? '' : `, tenant <code>${escaped(tenant)}</code>`}</div>`).join('')],
-    ['Credentials', callers.length === 0 ? '' : callers.map(one => `<div>${one}</div>`).join('')],
+    ['Credentials', callers.length === 0 ? '' : callers.map(caller => `<div>${caller}</div>`).join('')],
     ['Supports', can.filter(one => one !== '').join(', ')],
     ['Card', linkOr(card)],
     ['Documentation', documentationUrl === '' ? '' : linkOr(documentationUrl)],
@@ -180,7 +180,7 @@ function from (url: string | null): string {
 }
 
 function modes (title: string, types: readonly string[]): string {
-  return types.length === 0 ? '' : `<p class="soft">${title}: ${types.map(one => `<code>${escaped(one)}</code>`).join(', ')}</p>`
+  return types.length === 0 ? '' : `<p class="soft">${title}: ${types.map(type => `<code>${escaped(type)}</code>`).join(', ')}</p>`
 }
 
 function listOf (title: string, items: readonly string[]): string {
@@ -226,7 +226,7 @@ const CALLABLE = ['JSONRPC 1.0', 'HTTP+JSON 1.0', 'JSONRPC 0.3', 'HTTP+JSON 0.3'
 /** @returns null for an agent without an interface for JSON over HTTP */
 function callText (entry: DirectoryEntry): string | null {
   const best = CALLABLE.map(one => entry.interfaces.find(({ binding, version }) => `${binding} ${version}` === one))
-  const first = best.find(one => one !== undefined)
+  const first = best.find(directoryInterface => directoryInterface !== undefined)
   if (first === undefined) return null
   const old = first.version === '0.3'
   const text = entry.skills.flatMap(({ examples }) => examples)[0] ?? 'Hello'
