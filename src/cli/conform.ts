@@ -81,7 +81,7 @@ async function runSuite (args: ConformArguments, io: Output): Promise<number> {
   ) throw new UsageError('name both ways: --direct URL of the agent, and --through URL of the proxy')
   if (args.json && args.junit) throw new UsageError('--json and --junit name two formats')
   const groups = listOf('--profile', args.profile, GROUPS)
-  const transports = listOf('--binding', args.binding, TRANSPORTS.filter(one => one !== 'card'))
+  const transports = listOf('--binding', args.binding, TRANSPORTS.filter(transport => transport !== 'card'))
   const versions = listOf('--protocol', args.protocol, VERSIONS)
   const declaration = args.declare === undefined ? UNDECLARED : declarationOf(args.declare, args.json, io)
   if (declaration === null) return UNUSABLE

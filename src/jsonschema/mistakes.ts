@@ -71,18 +71,18 @@ export function mistakesIn (schema: unknown): SchemaMistake[] {
   return mistakes
 }
 
-function visit (value: unknown, role: Role, pointer: string, draft: Draft, found: SchemaMistake[]): void {
-  if (typeof value !== 'object' || value === null || role === 'constant' || role === 'other' || found.length >= MAX_MISTAKES) return
+function visit (value: unknown, role: Role, pointer: string, draft: Draft, schemaMistakes: SchemaMistake[]): void {
+  if (typeof value !== 'object' || value === null || role === 'constant' || role === 'other' || schemaMistakes.length >= MAX_MISTAKES) return
   if (Array.isArray(value)) {
-    if (role === 'schemas') value.forEach((one, index) => { visit(one, 'schema', `${pointer}/${index}`, draft, found) })
+    if (role === 'schemas') value.forEach((one, index) => { visit(one, 'schema', `${pointer}/${index}`, draft, schemaMistakes) })
     return
   }
   for (const [key, child] of Object.entries(value)) {
     const at = `${pointer}/${escapePointer(key)}`
-    if (role !== 'schema') visit(child, 'schema', at, draft, found)
-    else if (!KEYWORDS_OF[draft].has(key) && !key.startsWith('x-')) found.push({ pointer: at, ...unknownKeyword(key, draft) })
-    else if (key === 'format') found.push(...unknownFormat(child, at))
-    else visit(child, roleOf(key, child), at, draft, found)
+    if (role !== 'schema') visit(child, 'schema', at, draft, schemaMistakes)
+    else if (!KEYWORDS_OF[draft].has(key) && !key.startsWith('x-')) schemaMistakes.push({ pointer: at, ...unknownKeyword(key, draft) })
+    else if (key === 'format') schemaMistakes.push(...unknownFormat(child, at))
+    else visit(child, roleOf(key, child), at, draft, schemaMistakes)
   }
 }
 

@@ -18,7 +18,7 @@ export interface Tracer {
    */
   readonly skipped: (policy: CompiledPolicy, rule: CompiledRule, why: 'operation' | 'condition' | 'bound') => void
   /** @param selected number of values that the rule evaluated */
-  readonly evaluated: (policy: CompiledPolicy, rule: CompiledRule, selected: number, found: readonly Violation[]) => void
+  readonly evaluated: (policy: CompiledPolicy, rule: CompiledRule, selected: number, violations: readonly Violation[]) => void
   /**
    * Reports the same for a response, once for each result, to callers that show responses.
    * @param evidence path of the first data in the result that belongs to the extension, or null

@@ -30,9 +30,9 @@ export function replay (sandboxAgent: SandboxAgent, text: string, requests: read
 
 interface Side { readonly config: AgentConfig, readonly state: AgentState }
 
-function compare ({ config: { limits, server } }: SandboxAgent, before: Side, after: Side, kept: readonly KeptRequest[]): Replay {
+function compare ({ config: { limits, server } }: SandboxAgent, before: Side, after: Side, keptRequests: readonly KeptRequest[]): Replay {
   const run = (side: Side, request: PlainRequest): DryRun => dryRunRequest({ ...side, publicUrl: server.publicUrl }, request, limits)
-  const evaluated = kept.filter(({ received }) => received.body !== null).toSorted((a, b) => b.at - a.at)
+  const evaluated = keptRequests.filter(({ received }) => received.body !== null).toSorted((a, b) => b.at - a.at)
   const rows = evaluated.map(request => ({
     was: run(before, plainOf(request, before)),
     row: rowOf(request, run(after, plainOf(request, after)))
@@ -44,7 +44,7 @@ function compare ({ config: { limits, server } }: SandboxAgent, before: Side, af
   const same = [...rejected, ...observed].filter(row => row.after === row.before).toSorted((a, b) => b.at - a.at)
   return {
     evaluated: evaluated.length,
-    withoutBody: kept.length - evaluated.length,
+    withoutBody: keptRequests.length - evaluated.length,
     since: evaluated.at(-1)?.at ?? null,
     rejected: rejected.length,
     newlyRejected: changed.filter(row => row.after === 'reject').length,

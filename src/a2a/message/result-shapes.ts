@@ -257,11 +257,11 @@ class Result implements ResultView {
     return fieldProblems
   }
 
-  private addUnknownRole (message: Fields, found: FieldProblem[]): void {
+  private addUnknownRole (message: Fields, fieldProblems: FieldProblem[]): void {
     const role = message.get('role')
     const { proto, plain } = this.spelling
     if (!isStated(role) || (proto && PROTO_ROLES.has(role)) || (plain && PLAIN_ROLES.has(role))) return
-    addProblem(found, message.pathOf('role'), `is not a role that A2A ${this.version} defines`)
+    addProblem(fieldProblems, message.pathOf('role'), `is not a role that A2A ${this.version} defines`)
   }
 
   /** Spellings of enums. Agents of 0.3 write both over HTTP+JSON. */

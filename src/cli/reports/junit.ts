@@ -17,7 +17,7 @@ export interface Case {
 export function junit (name: string, suites: readonly Suite[]): string {
   const lines = suites.map(suite => {
     const { tests, failures, errors } = count(suite.cases)
-    const cases = suite.cases.map(one => caseOf(one, suite.name)).join('')
+    const cases = suite.cases.map(testCase => caseOf(testCase, suite.name)).join('')
     return `  <testsuite name="${escaped(suite.name)}" tests="${tests}" failures="${failures}" errors="${errors}">\n${cases}  </testsuite>\n`
   })
   const { tests, failures, errors } = count(suites.flatMap(({ cases }) => cases))

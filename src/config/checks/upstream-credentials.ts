@@ -53,7 +53,7 @@ function given (value: unknown): boolean {
 }
 
 function entryProblems (entry: Mapping, path: Path, context: Context): PathProblem[] {
-  const [kind, other] = KINDS.filter(one => given(entry[one]))
+  const [kind, other] = KINDS.filter(kind => given(entry[kind]))
   if (kind === undefined) return [problemAt(path, `${dotted(path)} needs fromSecret, clientCredentials or exchange`, 'one of them')]
   if (other !== undefined) {
     return [

@@ -39,14 +39,14 @@ export interface Report {
 }
 
 export function reportOf (results: readonly Result[], { name, version }: Declaration, scripted: boolean): Report {
-  const cases = results.map(({ case: one, outcome, lines }): ReportedCase => ({
-    id: one.id,
-    name: one.name,
-    group: one.group,
-    level: one.level,
-    spec_ref: one.spec_ref,
-    transport: one.transport,
-    version: one.version,
+  const cases = results.map(({ case: testCase, outcome, lines }): ReportedCase => ({
+    id: testCase.id,
+    name: testCase.name,
+    group: testCase.group,
+    level: testCase.level,
+    spec_ref: testCase.spec_ref,
+    transport: testCase.transport,
+    version: testCase.version,
     outcome,
     lines
   }))

@@ -39,11 +39,11 @@ export async function runConform (options: ConformOptions): Promise<Report> {
   const control = new AgentControl(direct.base)
   const scripted = await control.isScripted()
   const context: Context = { direct, through, control, scripted, declaration, required: requiredOf(direct.card), name: callNames() }
-  const chosen = (options.cases ?? CASES).filter(one =>
-    (groups === undefined || groups.includes(one.group)) &&
-    (transports === undefined || transports.includes(one.transport) || one.transport === 'card') &&
-    (versions === undefined || versions.includes(one.version)) &&
-    (only === null || one.id.includes(only)))
+  const chosen = (options.cases ?? CASES).filter(testCase =>
+    (groups === undefined || groups.includes(testCase.group)) &&
+    (transports === undefined || transports.includes(testCase.transport) || testCase.transport === 'card') &&
+    (versions === undefined || versions.includes(testCase.version)) &&
+    (only === null || testCase.id.includes(only)))
   const results = await runCases(chosen, context, (done, result) => progress?.(done, chosen.length, result))
   return reportOf(results, declaration, context.scripted)
 }

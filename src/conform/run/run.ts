@@ -53,63 +53,63 @@ export async function runCases (cases: readonly Case[], context: Context, progre
 interface Reason { readonly outcome: Outcome, readonly line: string }
 
 /** Why a case does not run, or null. */
-function leftOut (one: Case, { declaration, scripted, through, required }: Context): Reason | null {
+function leftOut (testCase: Case, { declaration, scripted, through, required }: Context): Reason | null {
   const notClaimed = (line: string): Reason => ({ outcome: 'not claimed', line })
   if (
-    one.transport !== 'card' &&
-    !declaration.bindings.includes(one.transport)
-  ) return notClaimed(`the proxy does not forward ${one.transport}`)
-  if (!declaration.versions.includes(one.version)) return notClaimed(`the proxy does not forward ${one.version}`)
-  const claim = one.claims?.find(name => !declaration.claims.has(name))
+    testCase.transport !== 'card' &&
+    !declaration.bindings.includes(testCase.transport)
+  ) return notClaimed(`the proxy does not forward ${testCase.transport}`)
+  if (!declaration.versions.includes(testCase.version)) return notClaimed(`the proxy does not forward ${testCase.version}`)
+  const claim = testCase.claims?.find(name => !declaration.claims.has(name))
   if (claim !== undefined) return notClaimed(`the proxy does not claim ${claim}`)
   const notApplicable = (line: string): Reason => ({ outcome: 'not applicable', line })
   if (interfaceUrl(
-    through, one.transport, one.version
-  ) === null) return notApplicable(`the agent has no interface for ${one.transport} ${one.version}`)
+    through, testCase.transport, testCase.version
+  ) === null) return notApplicable(`the agent has no interface for ${testCase.transport} ${testCase.version}`)
   if (
-    one.group === 'enforcing' &&
+    testCase.group === 'enforcing' &&
     required.length === 0
   ) return notApplicable('the agent requires no extension: start "conform agent --require URI"')
   if (
-    one.group !== 'enforcing' &&
+    testCase.group !== 'enforcing' &&
     required.length > 0
   ) return notApplicable('the agent requires an extension, so that ordinary requests are rejected')
   if (
     !scripted &&
-    (one.agent !== undefined || one.direct === false || portable(one).length === 0)
+    (testCase.agent !== undefined || testCase.direct === false || portable(testCase).length === 0)
   ) return notApplicable('needs "conform agent"')
   return null
 }
 
-const portable = (one: Case): readonly Check[] => one.expect.filter(({ check }) => !NEED_RECEIPTS.has(check) && check !== 'either')
+const portable = (testCase: Case): readonly Check[] => testCase.expect.filter(({ check }) => !NEED_RECEIPTS.has(check) && check !== 'either')
 
-async function runCase (one: Case, context: Context): Promise<Result> {
-  const reason = leftOut(one, context)
-  if (reason !== null) return { case: one, outcome: reason.outcome, lines: [reason.line] }
+async function runCase (testCase: Case, context: Context): Promise<Result> {
+  const reason = leftOut(testCase, context)
+  if (reason !== null) return { case: testCase, outcome: reason.outcome, lines: [reason.line] }
   try {
-    const direct = one.direct === false ? null : await send(one, context, 'direct')
+    const direct = testCase.direct === false ? null : await send(testCase, context, 'direct')
     const isAnswered = direct === null || direct.exchange.status !== 0 || direct.exchange.end === 'left'
-    if (!isAnswered && one.agent?.begin !== 'reset') {
-      return { case: one, outcome: 'error', lines: [`directly: ${direct?.exchange.problem ?? 'no response'}`] }
+    if (!isAnswered && testCase.agent?.begin !== 'reset') {
+      return { case: testCase, outcome: 'error', lines: [`directly: ${direct?.exchange.problem ?? 'no response'}`] }
     }
-    const through = await send(one, context, 'through')
-    const seen = { case: one, direct, through, context }
-    const lines = await evaluateChecks(seen, context.scripted ? one.expect : portable(one))
+    const through = await send(testCase, context, 'through')
+    const seen = { case: testCase, direct, through, context }
+    const lines = await evaluateChecks(seen, context.scripted ? testCase.expect : portable(testCase))
     return {
-      case: one, outcome: lines.length === 0 ? 'passed' : 'failed', lines: lines.map(line => stable(line, [direct, through], context))
+      case: testCase, outcome: lines.length === 0 ? 'passed' : 'failed', lines: lines.map(line => stable(line, [direct, through], context))
     }
   } catch (error) {
-    return { case: one, outcome: 'error', lines: [stable((error as Error).message, [], context)] }
+    return { case: testCase, outcome: 'error', lines: [stable((error as Error).message, [], context)] }
   }
 }
 
-async function send (one: Case, context: Context, way: 'direct' | 'through'): Promise<Way> {
+async function send (testCase: Case, context: Context, way: 'direct' | 'through'): Promise<Way> {
   const name = context.name()
-  const base = interfaceUrl(context[way], one.transport, one.version)
-  if (base === null) throw new Error(`there is no address for ${one.transport} ${one.version}`)
-  if (one.agent !== undefined) await context.control.script(name, one.agent)
-  const exchange = await exchangeOf(one, context, base, name)
-  if (one.request.leaveAfter !== undefined) await context.control.until(name, ({ left }) => left, 100)
+  const base = interfaceUrl(context[way], testCase.transport, testCase.version)
+  if (base === null) throw new Error(`there is no address for ${testCase.transport} ${testCase.version}`)
+  if (testCase.agent !== undefined) await context.control.script(name, testCase.agent)
+  const exchange = await exchangeOf(testCase, context, base, name)
+  if (testCase.request.leaveAfter !== undefined) await context.control.until(name, ({ left }) => left, 100)
   return { name, exchange, receipts: context.scripted ? await context.control.receipts(name) : [] }
 }
 

@@ -40,14 +40,15 @@ export async function proxyTarget (url: string, direct: Target, grpc: string | n
   const { card } = await fetchCard(base)
   const own = card === null ? [] : interfacesOf(card)
   const proxy = new URL(base)
-  const interfaces = direct.interfaces.map((one): Interface => {
-    if (one.transport === 'grpc' && grpc !== null) return { ...one, url: baseOf(grpc, '--grpc') }
-    const served = own.find(other => other.transport === one.transport && other.version === one.version && other.url !== one.url)
-    if (served !== undefined && (one.transport === 'grpc' || new URL(served.url).host === proxy.host)) return served
-    if (one.transport === 'grpc') return { ...one, url: proxy.origin }
+  const interfaces = direct.interfaces.map((cardInterface): Interface => {
+    const { transport, version } = cardInterface
+    if (transport === 'grpc' && grpc !== null) return { ...cardInterface, url: baseOf(grpc, '--grpc') }
+    const served = own.find(other => other.transport === transport && other.version === version && other.url !== cardInterface.url)
+    if (served !== undefined && (transport === 'grpc' || new URL(served.url).host === proxy.host)) return served
+    if (transport === 'grpc') return { ...cardInterface, url: proxy.origin }
     const below = new URL(direct.base).pathname.replace(/\/$/, '')
-    const path = new URL(one.url).pathname
-    return { ...one, url: base + (path.startsWith(below) ? path.slice(below.length) : path).replace(/\/$/, '') }
+    const path = new URL(cardInterface.url).pathname
+    return { ...cardInterface, url: base + (path.startsWith(below) ? path.slice(below.length) : path).replace(/\/$/, '') }
   })
   return { base, card, interfaces }
 }
@@ -55,7 +56,7 @@ export async function proxyTarget (url: string, direct: Target, grpc: string | n
 /** The address of an interface, or null. */
 export function interfaceUrl (target: Target, transport: Transport, version: Version): string | null {
   if (transport === 'card') return target.base
-  return target.interfaces.find(one => one.transport === transport && one.version === version)?.url ?? null
+  return target.interfaces.find(cardInterface => cardInterface.transport === transport && cardInterface.version === version)?.url ?? null
 }
 
 /** All interfaces that a card names, each once. gRPC addresses become URLs. */
@@ -65,7 +66,7 @@ export function interfacesOf (card: Readonly<Record<string, unknown>>): Interfac
     const transport = typeof binding === 'string' ? BINDINGS[binding] : undefined
     if (typeof url !== 'string' || transport === undefined) return
     const full = transport === 'grpc' && !url.includes('://') ? `http://${url}` : url
-    if (parseUrl(full) === null || interfaces.some(one => one.transport === transport && one.version === version)) return
+    if (parseUrl(full) === null || interfaces.some(other => other.transport === transport && other.version === version)) return
     interfaces.push({ url: full.replace(/\/$/, ''), transport, version })
   }
   const list = (name: string): Array<Readonly<Record<string, unknown>>> => {

@@ -101,7 +101,7 @@ function ofDecision (value: JsonObject): PastedRejection {
   const lines = headers.filter(header => /^(?:x-)?a2a-extensions$/i.test(textOf(header.name) ?? ''))
   return {
     source: 'decision',
-    decision: OUTCOMES.find(one => one === value.outcome) ?? 'failed',
+    decision: OUTCOMES.find(outcome => outcome === value.outcome) ?? 'failed',
     agent: textOf(value.agent),
     call: callOf(value),
     extension,
@@ -119,7 +119,7 @@ function ofAudit (value: JsonObject): PastedRejection {
   const missing = /^must name the required extension (\S+)$/
   return {
     source: 'audit',
-    decision: OUTCOMES.find(one => one === value.decision) ?? 'forwarded',
+    decision: OUTCOMES.find(outcome => outcome === value.decision) ?? 'forwarded',
     agent: textOf(value.agent),
     call: callOf(value),
     extension: textOf(value.extension),

@@ -39,8 +39,8 @@ export class PolicyTraces implements Tracer {
     this.outcomes.set(rule, { skipped: why })
   }
 
-  readonly evaluated = (_policy: CompiledPolicy, rule: CompiledRule, values: number, found: readonly Violation[]): void => {
-    this.outcomes.set(rule, { values, found })
+  readonly evaluated = (_policy: CompiledPolicy, rule: CompiledRule, values: number, violations: readonly Violation[]): void => {
+    this.outcomes.set(rule, { values, found: violations })
   }
 
   /**

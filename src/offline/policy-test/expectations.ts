@@ -65,9 +65,9 @@ function urisOf ({ evaluation }: DryRun, key: typeof URI_SETS[number]): readonly
   return key === 'requested' ? evaluation.requested : evaluation.decision[key]
 }
 
-export function compareSets (key: string, expected: readonly string[], got: readonly string[], found: Mismatch[]): void {
+export function compareSets (key: string, expected: readonly string[], got: readonly string[], mismatches: Mismatch[]): void {
   const distinct = [...new Set(got)]
-  if (!isDeepStrictEqual(expected.toSorted(), distinct.toSorted())) found.push({ key, expected, got: distinct })
+  if (!isDeepStrictEqual(expected.toSorted(), distinct.toSorted())) mismatches.push({ key, expected, got: distinct })
 }
 
 type Compare = (key: string, expected: unknown, got: unknown) => void

@@ -119,11 +119,11 @@ function sourceProblems (sources: readonly (readonly [string, unknown])[], baseD
 }
 
 function carrierProblems (apiKey: Mapping, at: Path): PathProblem[] {
-  const named = CARRIERS.filter(one => typeof apiKey[one] === 'string')
+  const named = CARRIERS.filter(carrier => typeof apiKey[carrier] === 'string')
   const [first, second] = named
   if (first === undefined) {
     // The schema has already reported a value of another type.
-    return CARRIERS.some(one => apiKey[one] !== undefined && apiKey[one] !== null)
+    return CARRIERS.some(carrier => apiKey[carrier] !== undefined && apiKey[carrier] !== null)
       ? []
       : [problemAt(at, `${dotted(at)} needs one of header, cookie and query`, 'such as "header: x-api-key"', 'key')]
   }
