@@ -217,7 +217,7 @@ export type Signal = 'header' | 'listed' | 'evidence' | 'always'
 export interface RuleConfig {
   readonly id: string
   /** Default: the operations that carry a message, and messages in unknown methods. */
-  readonly on?: readonly (Operation | 'all')[]
+  readonly on?: readonly (Exclude<Operation, 'Extension' | 'Other'> | 'all')[]
   readonly select: SelectorConfig
   readonly when?: ConditionConfig
   readonly unless?: ConditionConfig
