@@ -112,7 +112,7 @@ export function family (pid: number): number[] {
   const parents = new Map<number, number>()
   for (const entry of readdirSync('/proc')) {
     if (!/^\d+$/.test(entry)) continue
-    const stat = read(`/proc/${entry}/stat`)
+    const stat = readProc(`/proc/${entry}/stat`)
     if (stat !== null) parents.set(Number(entry), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]))
   }
   const members = [pid]
@@ -127,11 +127,11 @@ export function family (pid: number): number[] {
 export function cpuSeconds (pids: readonly number[]): number {
   let seconds = 0
   for (const pid of pids) {
-    const threads = readdirSync(`/proc/${pid}/task`).map(thread => read(`/proc/${pid}/task/${thread}/schedstat`))
+    const threads = readdirSync(`/proc/${pid}/task`).map(thread => readProc(`/proc/${pid}/task/${thread}/schedstat`))
     if (threads[0] !== null && threads[0] !== undefined) {
       for (const line of threads) seconds += Number(line?.split(' ')[0] ?? 0) / 1e9
     } else {
-      const stat = read(`/proc/${pid}/stat`) ?? ''
+      const stat = readProc(`/proc/${pid}/stat`) ?? ''
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
       seconds += (Number(fields[11]) + Number(fields[12])) / 100
     }
@@ -142,7 +142,7 @@ export function cpuSeconds (pids: readonly number[]): number {
 /** CPU seconds since the start of the processes, with threads and children that have ended, in steps of 10 ms. */
 export function lifetimeCpuSeconds (pids: readonly number[]): number {
   return pids.reduce((sum, pid) => {
-    const stat = read(`/proc/${pid}/stat`) ?? ''
+    const stat = readProc(`/proc/${pid}/stat`) ?? ''
     const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ').slice(11, 15)
     return sum + ticks.reduce((all, one) => all + Number(one), 0) / 100
   }, 0)
@@ -150,10 +150,11 @@ export function lifetimeCpuSeconds (pids: readonly number[]): number {
 
 /** @returns resident bytes of all processes together */
 export function residentBytes (pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => sum + Number(/^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1] ?? 0) * 1024, 0)
+  return pids.reduce((sum, pid) => sum + Number(/^VmRSS:\s+(\d+) kB$/m.exec(readProc(`/proc/${pid}/status`) ?? '')?.[1] ?? 0) * 1024, 0)
 }
 
-function read (file: string): string | null {
+/** Returns a file of `/proc`; null when the process or thread has ended. */
+export function readProc (file: string): string | null {
   try {
     return readFileSync(file, 'utf8')
   } catch {

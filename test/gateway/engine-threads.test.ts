@@ -2,6 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import t from 'tap'
+import { readProc } from '../../bench/processes.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { serve } from '../helpers/serve.js'
 
@@ -11,10 +12,10 @@ const BACKGROUND = Math.min(OWN + 10, 19)
 
 /** Nice values of the threads of a process: field 19 of proc_pid_stat(5), the 17th after the name of the program. */
 function priorities (pid: number): Map<number, number> {
-  return new Map(readdirSync(`/proc/${pid}/task`).map(thread => [
-    Number(thread),
-    Number((readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8').split(') ')[1] ?? '').split(' ')[16])
-  ]))
+  return new Map(readdirSync(`/proc/${pid}/task`).flatMap(thread => {
+    const stat = readProc(`/proc/${pid}/task/${thread}/stat`)
+    return stat === null ? [] : [[Number(thread), Number((stat.split(') ')[1] ?? '').split(' ')[16])]]
+  }))
 }
 
 const skip = process.platform === 'linux' ? false : 'threads have a priority of their own on Linux only'

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'
+import { readProc } from '../../bench/processes.js'
 import { startDocker } from '../helpers/docker.js'
 import type { Docker } from '../helpers/docker.js'
 import { freePort, rpc, until } from '../helpers/http.js'
@@ -102,7 +103,7 @@ async function theImage (docker: Docker): Promise<void> {
   const processes = async (id: string): Promise<Record<string, string>[]> => {
     const table = (await docker.run('top', id, '-eo', 'pid')).split('\n').slice(1)
     return table.flatMap(pid => {
-      const status = statusOf(pid.trim())
+      const status = readProc(`/proc/${pid.trim()}/status`)
       const fields = status?.split('\n').map(line => line.split(':\t')).map(([name, value = '']) => [name as string, value.trim()])
       return fields === undefined ? [] : [Object.fromEntries(fields)]
     })
@@ -317,13 +318,4 @@ async function theImage (docker: Docker): Promise<void> {
     await docker.run('stop', '--time', '60', id)
     t.equal((await inspect<{ State: { ExitCode: number } }>(id)).State.ExitCode, 0)
   })
-}
-
-/** @returns `/proc/PID/status`; null when the process has ended */
-function statusOf (pid: string): string | null {
-  try {
-    return readFileSync(`/proc/${pid}/status`, 'utf8')
-  } catch {
-    return null
-  }
 }
