@@ -68,7 +68,7 @@ export class Exchange implements LiveCall, Guarded {
   readonly transport: Transport
   /** What the target of the request names. */
   readonly target: RouteTarget
-  /** The steps of the call, and the index of the next one. Only `run.ts` and `steps.ts` use them. */
+  /** The steps of the call, and the index of the next one. Only `run.ts` uses them. */
   steps: readonly Step[] = NO_STEPS
   position = 0
   kind: Kind = 'operation'
@@ -107,8 +107,6 @@ export class Exchange implements LiveCall, Guarded {
   work: Work | null = null
   /** A request that no rule sees, until it is at the agent. */
   unread: UninspectedRequest | null = null
-  /** True when the request names its version. */
-  statedVersion = false
   /** Raw JSON token of the JSON-RPC id. */
   idToken: () => string = NO_ID
   /** URIs of the extensions that the client requested, as it wrote them. */
@@ -119,8 +117,6 @@ export class Exchange implements LiveCall, Guarded {
   named: () => TaskNames = NO_TASK
   /** Task and context of the first result in the agent's response, if the response was read. */
   result: TaskNames | null = null
-  /** Media type of the request. It decides the media type of a rejection. */
-  mediaType: string | null = null
   forwarding: Forwarding | null = null
   /** Cross-origin headers of the response; null for none of the gateway's own. */
   cors: Cors | null = null

@@ -2,7 +2,7 @@
 import type { Caller, Rejection } from '#a2a/errors.js'
 import { REASONS } from '#a2a/errors.js'
 import { grpcStatusOf } from '#a2a/grpc/status.js'
-import { awaitsEventStream } from '#pipeline/caller.js'
+import { awaitsEventStream, mediaTypeOf } from '#pipeline/caller.js'
 import { rejectionEvent, rejectionResponse } from '#pipeline/rejection-response.js'
 import type { Guarded } from '#guard.js'
 import { endOwner, guarded, listen, listenOnce } from '#guard.js'
@@ -199,14 +199,14 @@ function endWithRejection (exchange: Exchange, rejection: Rejection): void {
 }
 
 /** How the client reads responses of the gateway. */
-export function callerOf ({ binding, version, idToken, label, request, statedVersion, mediaType }: Exchange): Caller {
+export function callerOf ({ binding, version, idToken, label, request, asked }: Exchange): Caller {
   return {
     binding,
     version,
     id: idToken(),
     eventStream: awaitsEventStream(label, request.headers.accept),
-    statedVersion,
-    mediaType
+    statedVersion: asked?.stated ?? false,
+    mediaType: mediaTypeOf(request.headers['content-type'])
   }
 }
 

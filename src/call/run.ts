@@ -8,8 +8,14 @@ import { END, WAIT } from './step.js'
 
 /** Starts a call with a list of steps. */
 export function start (exchange: Exchange, steps: readonly Step[]): void {
-  exchange.steps = steps
+  setSteps(exchange, steps)
   run(exchange)
+}
+
+/** Replaces the steps that have not run. */
+export function setSteps (exchange: Exchange, steps: readonly Step[]): undefined {
+  exchange.steps = steps
+  exchange.position = 0
 }
 
 /**
@@ -45,8 +51,7 @@ export function proceed (exchange: Exchange): void {
 
 /** Runs further steps before the rest of the list. */
 export function runBefore (exchange: Exchange, steps: readonly Step[]): undefined {
-  exchange.steps = [...steps, ...exchange.steps.slice(exchange.position)]
-  exchange.position = 0
+  return setSteps(exchange, [...steps, ...exchange.steps.slice(exchange.position)])
 }
 
 type Then<T> = (exchange: Exchange, value: T) => Result | Promise<Result>

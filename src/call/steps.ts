@@ -3,6 +3,7 @@
  * rejects or serves it (`run.ts`).
  */
 import type { Exchange } from './exchange.js'
+import { setSteps } from './run.js'
 import type { Kind, Result, Step } from './step.js'
 import { authenticate } from './steps/authenticate.js'
 import { decodeBody, readBody } from './steps/body.js'
@@ -22,8 +23,7 @@ import { checkUnreadAccess, describePassthrough, forwardUninspected, readUnread,
 
 /** Goes on with the steps of the kind. */
 function continueByKind (exchange: Exchange): undefined {
-  exchange.steps = STEPS[exchange.kind]
-  exchange.position = 0
+  return setSteps(exchange, STEPS[exchange.kind])
 }
 
 /** Reads and evaluates a request. */

@@ -138,7 +138,7 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
     exchange.label = 'SendStreamingMessage'
     exchange.binding = options.binding ?? 'JSONRPC'
     exchange.version = options.version ?? '1.0'
-    exchange.statedVersion = true
+    exchange.asked = { version: exchange.version, stated: true, minor: null, problem: null }
     exchange.idToken = () => '7'
     const echo = { policy: NO_POLICY, headerName: 'A2A-Extensions', requested: [], outbound: options.outbound ?? [], injected: [], active: [], forbidden: null }
     exchange.forwarding = forward({ dispatcher, method: 'POST', path: '/', headers: [], body: null }, new AgentResponse(exchange, {

@@ -29,6 +29,7 @@ import type { RouteTarget } from '../route-target.js'
 import { reject } from '../reply.js'
 import type { Requirement } from '#identity/schemes.js'
 import type { LabelsOf } from '#telemetry/metrics/definitions.js'
+import { describeRoute } from './route.js'
 
 /** Requires a caller where the request needs one. Without `identity`, nobody authenticates. */
 export function authenticate (exchange: Exchange): Result | Promise<Result> {
@@ -98,7 +99,7 @@ function settle (exchange: Exchange, identity: Identity, authentication: Authent
       return
     }
   }
-  if (target.kind !== 'passthrough') describeRoute(exchange, routeOf(exchange, target))
+  if (target.kind !== 'passthrough') describeRejected(exchange, routeOf(exchange, target))
   metrics.add('authentications_total', exchange.agentName, sourceOf(authentication), outcomeOf(authentication))
   return rejectCaller(exchange, identity, authentication, requirement)
 }
@@ -106,7 +107,7 @@ function settle (exchange: Exchange, identity: Identity, authentication: Authent
 /** Rejects a request to an agent that accepts nobody now. */
 function rejectUndecided (exchange: Exchange, rejection: Rejection, outcome: Outcome): Result {
   const { target } = exchange
-  if (target.kind !== 'passthrough') describeRoute(exchange, routeOf(exchange, target))
+  if (target.kind !== 'passthrough') describeRejected(exchange, routeOf(exchange, target))
   return reject(exchange, rejection, outcome)
 }
 
@@ -120,12 +121,9 @@ function routeOf ({ request, state, version }: Exchange, target: RouteTarget): R
 }
 
 /** Sets the binding and version of a rejection, as far as the path shows them. A gRPC call has them from its listener. */
-function describeRoute (exchange: Exchange, route: Route | null): void {
+function describeRejected (exchange: Exchange, route: Route | null): void {
   if (route === null || exchange.binding === 'GRPC') return
-  if ('binding' in route) {
-    exchange.binding = route.binding
-    exchange.version = route.version
-  }
+  if ('binding' in route) describeRoute(exchange, route)
   if (route.kind === 'operation' && route.operation !== null) exchange.label = route.operation
   if (route.kind === 'card') exchange.label = 'AgentCard'
 }

@@ -53,7 +53,7 @@ function askedOf ({ parsed }: Work, { asked }: Delegation, limit: CompiledLimit)
 /** Lowers the budgets that go on with the chain, and the amounts that the agent reads in the request. */
 function passBudgets (exchange: Exchange, work: Work, counts: readonly Count[]): void {
   const { delegation } = exchange
-  const own = counts.filter(({ charge: takeCharges }) => isOfChain(takeCharges.limit))
+  const own = counts.filter(({ charge }) => isOfChain(charge.limit))
   if (delegation === null || own.length === 0) return
   const budgets = { ...delegation.budgets }
   const edits: JsonEdit[] = []

@@ -1,5 +1,4 @@
 /** From the head of a request over HTTP to its route. */
-import { mediaTypeOf } from '#pipeline/caller.js'
 import * as rejections from '#pipeline/rejections.js'
 import { readRequestedVersion, versionProblem } from '#pipeline/request.js'
 import { additionName } from '#policy/request/methods.js'
@@ -17,10 +16,8 @@ const NO_BYTES = Buffer.alloc(0)
 export function readVersion (exchange: Exchange): Result {
   const { request, target } = exchange
   const asked = readRequestedVersion(request, target.query)
-  exchange.mediaType = mediaTypeOf(request.headers['content-type'])
   exchange.asked = asked
   exchange.version = asked.version
-  exchange.statedVersion = asked.stated
 }
 
 /** Rejects a request whose head is not acceptable, and a request for an agent that does not exist. */
@@ -33,11 +30,14 @@ export function rejectTarget (exchange: Exchange): Result {
   }
   // The rejection still uses the binding of the address.
   const route = agent?.state?.router.match(request.method ?? 'GET', path, version) ?? null
-  if (route !== null && 'binding' in route) {
-    exchange.binding = route.binding
-    exchange.version = route.version
-  }
+  if (route !== null && 'binding' in route) describeRoute(exchange, route)
   return reject(exchange, rejection, 'rejected', undefined, last ? ['connection', 'close'] : [])
+}
+
+/** Sets the binding and the version of the call, and of its rejections. */
+export function describeRoute (exchange: Exchange, { binding, version }: Pick<Exchange, 'binding' | 'version'>): void {
+  exchange.binding = binding
+  exchange.version = version
 }
 
 /** Finds the route of a request that has a caller, if it needs one. Serves the card. */
@@ -55,8 +55,7 @@ export function matchRoute (exchange: Exchange): Result | Promise<Result> {
     exchange.unread = { agent, target: route.upstreamPath + queryForAgent(exchange, agent, query), body: NO_BYTES }
     return
   }
-  exchange.binding = route.binding
-  exchange.version = route.version
+  describeRoute(exchange, route)
   if (route.kind === 'ambiguous') return reject(exchange, rejections.ambiguousPath, 'rejected')
   if (route.kind === 'verb') return reject(exchange, rejections.wrongVerb(route.allow), 'rejected')
   return keepRoute(exchange, new Work(agent, state, route, versionProblem(route, asked, state), query))

@@ -7,7 +7,7 @@ import { askedOfService, versionProblem } from '#pipeline/request.js'
 import type { Exchange } from '../exchange.js'
 import type { Result } from '../step.js'
 import { Work } from '../work.js'
-import { keepRoute } from './route.js'
+import { describeRoute, keepRoute } from './route.js'
 import { reject } from '../reply.js'
 import type { OperationRoute } from '#a2a/route.js'
 
@@ -22,7 +22,7 @@ export function matchMethod (exchange: Exchange): Result {
   }
   const route = routeOf(state, method)
   if (route === null) return reject(exchange, rejections.noGrpcInterface, 'rejected')
-  exchange.binding = route.binding
+  describeRoute(exchange, route)
   const asked = askedOfService(request, method.version)
   exchange.asked = asked
   return keepRoute(exchange, new Work(agent, state, route, versionProblem(route, asked, state), ''))

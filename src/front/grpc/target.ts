@@ -8,7 +8,6 @@ import { start } from '#call/run.js'
 import { STEPS } from '#call/steps.js'
 import type { Agent } from '#agents/agent.js'
 import type { Snapshot } from '#agents/snapshot.js'
-import { mediaTypeOf } from '#pipeline/caller.js'
 import { isGrpcPassthrough } from '#pipeline/grpc/call-route.js'
 import * as rejections from '#pipeline/rejections.js'
 import { headProblem } from './head-guard.js'
@@ -40,9 +39,8 @@ export function grpcTargetOf (
 
 /** Describes the exchange as a gRPC call. @returns false when the call was rejected */
 export function describeGrpc (exchange: Exchange): boolean {
-  const { agent, request, target: { method = null, rejection } } = exchange
+  const { agent, target: { method = null, rejection } } = exchange
   exchange.binding = 'GRPC'
-  exchange.mediaType = mediaTypeOf(request.headers['content-type'])
   if (method !== null) exchange.version = method.version
   const reason = rejection ?? (agent === null ? rejections.unknownAgent : null)
   if (reason !== null) reject(exchange, reason, 'rejected')
@@ -53,10 +51,7 @@ export function describeGrpc (exchange: Exchange): boolean {
 export function startGrpc (exchange: Exchange): void {
   const { agent, target: { kind, method = null } } = exchange
   exchange.state = agent?.state ?? null
-  if (method !== null) {
-    exchange.label = method.operation
-    exchange.statedVersion = true
-  }
+  if (method !== null) exchange.label = method.operation
   if (kind === 'passthrough') exchange.kind = 'passthrough'
   start(exchange, kind === 'passthrough' ? STEPS.passthrough : STEPS.grpc)
 }
