@@ -2,12 +2,13 @@ import { resolve as resolvePath } from 'node:path'
 import { digest } from './digest.js'
 import { parseHostPort } from './listeners/host-port.js'
 import { agentGrpc, grpcListener, sharedHosts } from './listeners/resolve-grpc.js'
-import { meshListener } from './listeners/resolve-mesh.js'
 import { reservedPaths } from './checks/reserved-paths.js'
 import type { LayeredPolicy, PolicyLayers } from './layers.js'
 import { listItem, requiredBy } from './layers.js'
 import { convert } from './marks.js'
-import { resolveCredentials } from './credentials/resolve-credentials.js'
+import type {
+  CredentialsKeys, SentCredentialConfig, SentKeys, TokenRequestConfig, UpstreamCredentialsConfig
+} from './schema/credentials-schema.js'
 import type { AgentConfig, AgentOrigin, CatalogConfig, Config, PolicyConfig, ResolvedPolicy } from './model/model.js'
 import type { AccessConfig, AccessKeys } from './schema/access-schema.js'
 import { LOCK_FILE } from './model/card-model.js'
@@ -20,6 +21,7 @@ import type { AgentKeys, ConfigKeys } from './schema/schema.js'
 import { DEFAULT_POLICIES } from './schema/schema.js'
 import { parseUrl } from '#wire/url.js'
 import type { HostPort } from './model/listener-model.js'
+import type { MeshListenerConfig, MeshListenerKeys } from './schema/server-schema.js'
 import type { ListenerTlsConfig, ListenerTlsKeys } from './listeners/tls-schema.js'
 
 /** The URLs of the file are valid. */
@@ -160,6 +162,39 @@ function resolved (policy: LayeredPolicy, baseDir: string): ResolvedPolicy {
     layers: policy.parts.map(({ layer }) => layer),
     from: Object.fromEntries(policy.from)
   }
+}
+
+/** @returns null when there is no listener for a mesh */
+function meshListener ({ listen }: MeshListenerKeys, tls: ListenerTlsConfig | null): MeshListenerConfig | null {
+  const at = listen === null ? null : parseHostPort(listen)
+  return at === null ? null : { listen: at, tls }
+}
+
+/** Names of headers become lower case, and `for` moves from the kind of the credential to its entry. */
+function resolveCredentials ({ client, send, identity }: CredentialsKeys): UpstreamCredentialsConfig {
+  return {
+    client,
+    send: send.map(sentOf),
+    identity: identity === null ? null : { ...identity, header: identity.header.toLowerCase() }
+  }
+}
+
+function sentOf (entry: SentKeys): SentCredentialConfig {
+  const { header, fromSecret, prefix, clientCredentials, exchange } = entry
+  return {
+    for: entry.for ?? clientCredentials?.for ?? exchange?.for ?? null,
+    header: header?.toLowerCase() ?? 'authorization',
+    fromSecret,
+    prefix: prefix ?? '',
+    clientCredentials: clientCredentials === null ? null : requestOf(clientCredentials),
+    exchange: exchange === null
+      ? null
+      : { ...requestOf(exchange), subjectTokenType: exchange.subjectTokenType, actorToken: exchange.actorToken }
+  }
+}
+
+function requestOf ({ endpoint, client, auth, audience, resource, scopes }: TokenRequestConfig): TokenRequestConfig {
+  return { endpoint: new URL(endpoint).href, client, auth, audience, resource, scopes }
 }
 
 /** Access of an agent without `access`. */

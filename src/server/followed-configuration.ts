@@ -3,7 +3,7 @@ import type { LoadResult } from '#config/load.js'
 import type { Config } from '#config/model/model.js'
 import { cardKeyFiles } from '#agents/card/key-files.js'
 import { identityFiles } from '#agents/identity/identity.js'
-import { credentialSecretFiles } from '#config/credentials/credential-secrets.js'
+import { credentialSecretFiles } from '#config/credential-secrets.js'
 import { secretFiles } from '#config/secrets.js'
 import { FileWatch } from '#config/watch.js'
 

@@ -1,8 +1,8 @@
 /** The credentials that one agent gets (`upstream.credentials`): static secrets, access tokens and the identity header. */
 import { createHash, randomUUID } from 'node:crypto'
 import { digest } from '#config/digest.js'
-import type { SentSecrets } from '#config/credentials/credential-secrets.js'
-import { readCredentialSecrets } from '#config/credentials/credential-secrets.js'
+import type { SentSecrets } from '#config/credential-secrets.js'
+import { readCredentialSecrets } from '#config/credential-secrets.js'
 import type { AgentConfig, IdentityHeaderConfig, SentCredentialConfig } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
 import type { PublicJwk, SigningKey } from '#identity/signing-key.js'

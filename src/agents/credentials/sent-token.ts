@@ -1,7 +1,7 @@
 /** One entry of `upstream.credentials.send` that sends access tokens: what to request from the token endpoint, and for whom. */
 import { hash } from 'node:crypto'
 import { digest } from '#config/digest.js'
-import type { SentSecrets } from '#config/credentials/credential-secrets.js'
+import type { SentSecrets } from '#config/credential-secrets.js'
 import type { ExchangeConfig, TokenRequestConfig } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
 import type { TokenConnections, TokenRequest, TokenResponse } from './token-endpoint.js'

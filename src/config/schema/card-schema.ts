@@ -1,6 +1,6 @@
-/** `card.verify`, `card.sign` and `card.views`. */
+/** Keys of `card` for signatures, views and security schemes. */
 import { caller } from './caller-schema.js'
-import { array, choice, duration, flag, list, mapping, nullable, oneOf, orNull, text } from './schema-builder.js'
+import { array, choice, choiceOrNull, duration, flag, list, mapping, nullable, oneOf, orNull, text } from './schema-builder.js'
 import type { Schema, TypeOf } from './schema-builder.js'
 import { signingKey } from './signing-key-schema.js'
 
@@ -65,6 +65,18 @@ const viewsSchema = array(
 
 /** The card for some callers. */
 export type CardViewConfig = TypeOf<typeof viewSchema>
+
+/** Keys of `card` for the security schemes of the served card. */
+export const cardSecurity = {
+  security: choiceOrNull(
+    'Security schemes and requirements of the served card: those of `identity` (`gateway`), or those of the agent (`agent`). `null`: `gateway` with `identity`, unless `signature` is `verbatim`.',
+    ['gateway', 'agent']
+  ),
+  securityForm: choiceOrNull(
+    'How the gateway writes scopes in the requirements of a 1.0 card: `list`, as A2A 1.0 says, or `plain`, which the Go SDK 2.3 needs and the Python and JavaScript SDKs read too. `null`: as the card of the agent does, otherwise `plain`.',
+    ['list', 'plain']
+  )
+}
 
 /** Keys of `card` for signatures and views. */
 export const cardTrust = {

@@ -1,11 +1,11 @@
 /** The secrets of `upstream.credentials`. As in `secrets.ts`, their content is never part of the configuration. */
 import { parseJson } from '#wire/json/parse-json.js'
 import { OperatorError } from '#operator-errors.js'
-import type { SentCredentialConfig, UpstreamCredentialsConfig } from '../schema/credentials-schema.js'
-import type { SecretConfig } from '../schema/schema-builder.js'
-import { readHeader, readSecret } from '../secrets.js'
-import { signingKeyFiles } from '../signing-keys.js'
-import type { Environment } from '../yaml/substitute.js'
+import type { SentCredentialConfig, UpstreamCredentialsConfig } from './schema/credentials-schema.js'
+import type { SecretConfig } from './schema/schema-builder.js'
+import { readHeader, readSecret } from './secrets.js'
+import { signingKeyFiles } from './signing-keys.js'
+import type { Environment } from './yaml/substitute.js'
 
 /** Secrets of one entry of `send`. */
 export interface SentSecrets {
