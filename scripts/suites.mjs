@@ -51,7 +51,7 @@ const INTEGRATION_GROUPS = {
 /** Files of those folders that start processes, wait for sockets or files, or measure the coverage of their own process. */
 const NOT_UNIT = [
   'config/hostile', 'config/watch', 'console/playground', 'console/tail', 'docs/quick-start', 'docs/callers', 'docs/find-out-why', 'docs/modes', 'docs/first-policy', 'docs/secure-a-gateway', 'docs/readme', 'docs/telemetry-reference', 'fuzz/coverage',
-  'config/policy-model', 'offline/cli', 'offline/explain-cli', 'state/redis-misbehaviour'
+  'config/types', 'offline/cli', 'offline/explain-cli', 'state/redis-misbehaviour'
 ]
 
 /** Files that run in a process of their own in `npm test`: one end-to-end call for each binding and version. */
