@@ -21,7 +21,8 @@ export function recordCaller (exchange: Exchange, identity: Identity, principal:
  * @param startedAt ms of performance.now()
  */
 export function recordDuration (exchange: Exchange, authentication: Authentication, verified: boolean, startedAt: number): void {
-  if (authentication.kind !== 'caller' && authentication.kind !== 'failed' && authentication.kind !== 'unavailable' && authentication.kind !== 'incomplete') return
+  const { kind } = authentication
+  if (kind !== 'caller' && kind !== 'failed' && kind !== 'unavailable' && kind !== 'incomplete') return
   const source = authentication.kind === 'caller' ? authentication.principal.source : authentication.source ?? 'other'
   const remembered = authentication.kind === 'caller' && authentication.principal.kind === 'jwt'
   const cache = verified ? 'miss' : remembered ? 'hit' : 'none'

@@ -15,7 +15,7 @@ export const listenerTls = (description: string, plain: string) =>
     )
   })
 
-/** @param peer the server: agent, server */
+/** @param peer noun for the other side in the descriptions: `agent` or `server` */
 export const clientTls = (peer: string) =>
   section(`TLS towards an https ${peer}. The ${peer}'s certificate is always verified. Paths are relative to the configuration file.`, {
     ca: nullable("PEM file of certificate authorities to trust instead of the system's.", 'file'),

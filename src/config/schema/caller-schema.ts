@@ -1,9 +1,9 @@
 /** A condition on the caller: `caller` in conditions, access lists, activation and views of cards. */
 import type { InlineSchema } from '../model/schema-model.js'
 import type { Schema, ValuesOf } from './schema-builder.js'
-import { array, flag, mapping, orNull, record, withoutDefault } from './schema-builder.js'
+import { array, boundedString, flag, mapping, orNull, record, withoutDefault } from './schema-builder.js'
 
-const NAME: Schema<string> = { type: 'string', minLength: 1, maxLength: 1024 }
+const NAME = boundedString(1024)
 
 const names = (description: string): Schema<readonly string[] | undefined> =>
   array(description, NAME, { minItems: 1, maxItems: 1000, uniqueItems: true })

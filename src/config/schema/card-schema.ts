@@ -1,6 +1,6 @@
 /** Keys of `card` for signatures, views and security schemes. */
 import { caller } from './caller-schema.js'
-import { array, choice, choiceOrNull, duration, flag, list, mapping, nullable, oneOf, orNull, text } from './schema-builder.js'
+import { array, boundedString, choice, choiceOrNull, duration, flag, list, mapping, nullable, oneOf, orNull, text } from './schema-builder.js'
 import type { Schema, TypeOf } from './schema-builder.js'
 import { signingKey } from './signing-key-schema.js'
 
@@ -41,7 +41,7 @@ const signSchema = orNull(mapping(
   signingKey('secrets/card.pem')
 ))
 
-const NAME: Schema<string> = { type: 'string', minLength: 1, maxLength: 1024 }
+const NAME = boundedString(1024)
 
 const names = (description: string): Schema<readonly string[] | undefined> =>
   array(description, NAME, { maxItems: 1000, uniqueItems: true })

@@ -1,7 +1,7 @@
 /** `upstream.credentials`: what the agent gets in the place of the credentials of callers. */
 import type { Schema, TypeOf, ValuesOf } from './schema-builder.js'
 import {
-  array, choice, duration, flag, list, mapping, nullable, oneOf, orNull, ref, section, SECRET_SOURCES, string, text
+  array, boundedString, choice, duration, flag, list, mapping, nullable, oneOf, orNull, ref, section, SECRET_SOURCES, string, text
 } from './schema-builder.js'
 import { signingKey } from './signing-key-schema.js'
 
@@ -40,7 +40,7 @@ const tokenRequest = {
   resource: optionalText('Parameter `resource` of the request (RFC 8707), for authorization servers that use it instead of `audience`.'),
   scopes: list(
     'Scopes to request. The gateway rejects a token with other scopes than these.',
-    { type: 'string', minLength: 1, maxLength: 256 } as Schema<string>,
+    boundedString(256),
     []
   ),
   for: { ...callers, description: 'The same as `for` of the entry.' }

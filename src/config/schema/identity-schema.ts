@@ -1,7 +1,7 @@
 /** The key `identity`. */
 import type { Schema, TypeOf, ValuesOf } from './schema-builder.js'
 import {
-  array, choice, count, duration, flag, list, mapping, nullable, oneOf, optional, record, section, string, text
+  array, boundedString, choice, count, duration, flag, list, mapping, nullable, oneOf, optional, record, section, string, text
 } from './schema-builder.js'
 
 /* `identity.sources.<name>.certificate`: callers by their client certificate. */
@@ -68,7 +68,7 @@ const issuer = {
 
 const audience = array(
   'Accepted values of the claim `aud`: the audiences of tokens for these agents. `"*"` accepts any token of the issuer, even a token for another service.',
-  { type: 'string', minLength: 1, maxLength: 1024 } as Schema<string>,
+  boundedString(1024),
   { minItems: 1, maxItems: 100, uniqueItems: true }
 )
 
@@ -110,7 +110,7 @@ const jwt = mapping('Access tokens of one issuer: JSON Web Tokens (RFC 7519, RFC
   algorithms: list('Accepted signature algorithms.', oneOf<string>(ALGORITHMS), ['RS256', 'PS256', 'ES256', 'EdDSA']),
   types: list(
     'Accepted values of the header `typ`, without `application/`. To reject ID tokens and other JWTs that are not access tokens, list only `at+jwt`.',
-    { type: 'string', minLength: 1, maxLength: 100 } as Schema<string>,
+    boundedString(100),
     ['at+jwt', 'JWT']
   ),
   ...tokenKeys

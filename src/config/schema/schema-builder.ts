@@ -140,6 +140,11 @@ export function string (format: Format): Schema<string> {
   return { type: 'string', 'x-format': format }
 }
 
+/** A string without a format, in a list. */
+export function boundedString (maxLength: number): Schema<string> {
+  return { type: 'string', minLength: 1, maxLength }
+}
+
 /** A string that may be null. */
 export function nullable (description: string, format: Format): Schema<string | null> {
   return { type: ['string', 'null'], description, default: null, 'x-format': format }
@@ -194,18 +199,21 @@ export function orNull<T> (schema: Schema<T>): Schema<Exclude<T, undefined> | nu
   return { ...schema, type: [...[schema.type ?? []].flat(), 'null'], default: null } as Schema<Exclude<T, undefined> | null>
 }
 
-/** Marks a key without a default that `section` has, or that a mapping does not require. */
+/** The type of a key that the file may omit, and that has no default. The schema stays as it is. */
 export function optional<T> (schema: Schema<T>): Schema<T | undefined> {
   return schema
 }
 
-/** Makes a key optional that has a default in the place of a default here. */
+/** Removes the default, for a key whose value comes from another key when the file omits it, such as `access` from `accessDefaults`. */
 export function withoutDefault<T> (schema: Schema<T>): Schema<T | undefined> {
   const { default: _, ...rest } = schema
   return rest
 }
 
-/** A value that `$defs` of the configuration has under this name. */
+/**
+ * Refers to a schema in `$defs` of the configuration.
+ * @param _ the schema there, which gives the type
+ */
 export function ref<T> (name: string, _: Schema<T>): Schema<T> {
   return { $ref: `#/$defs/${name}` }
 }

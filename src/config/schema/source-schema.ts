@@ -1,6 +1,6 @@
 /** The key `agentSources`. */
 import type { JsonObject } from '#wire/json/object.js'
-import { array, choice, count, duration, list, mapping, nullable, orNull, section, string, text } from './schema-builder.js'
+import { array, boundedString, choice, count, duration, list, mapping, nullable, orNull, section, string, text } from './schema-builder.js'
 import type { Schema, TypeOf } from './schema-builder.js'
 
 const keys = orNull(section('Keys that sign the catalog or its cards, for `admit: signed`. Needs one of `url` and `file`. `null`: the keys of `agent.card.verify`.', {
@@ -51,10 +51,10 @@ const source = mapping('One source.', ['name', 'agent'], {
   kubernetes,
   refresh: duration('Time between two reads of the catalog.', '5m', '1s', '24h'),
   select: section('Conditions on entries of the catalog; an entry must match all of them.', {
-    tags: list('Tags that an entry must have.', { type: 'string', minLength: 1, maxLength: 200 } as Schema<string>, []),
+    tags: list('Tags that an entry must have.', boundedString(200), []),
     identifiers: list(
       'Patterns of which one must match the identifier of an entry; `*` is any text. Empty: any identifier.',
-      { type: 'string', minLength: 1, maxLength: 2000, examples: ['urn:air:example.com:*'] } as Schema<string>,
+      { ...boundedString(2000), examples: ['urn:air:example.com:*'] },
       []
     ),
     publisher: {
