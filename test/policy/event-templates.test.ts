@@ -76,6 +76,14 @@ t.test('a string that a rule reads is compared', async t => {
   t.same(found, TEXTS.map(text => text.length <= 20 ? 1 : 0))
 })
 
+t.test('a rule that reads another member of a part does not read its text', async t => {
+  const match = { properties: { filename: { maxLength: 20 } }, required: ['filename'] }
+  for (const style of STYLES) {
+    const parts = pairOf({ response: [{ id: 'r', select: { part: { match } }, schema: false }] }, style)
+    t.equal(compare(parts, deltas(style, TEXTS)), 20 - 5 - 1, style.name)
+  }
+})
+
 t.test('an id, a state, a member or a type that changes is seen', async t => {
   const seen = (event: Buffer): ResponseDecision => {
     const { fast, plain } = pairOf({ response: [rule()] }, V1)

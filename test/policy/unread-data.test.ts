@@ -2,16 +2,22 @@
 import { deepStrictEqual as same, ok } from 'node:assert'
 import fc from 'fast-check'
 import t from 'tap'
+import { normaliseResult } from '#a2a/message/normalise-result.js'
+import { viewResponse } from '#a2a/message/read-result.js'
+import type { ResultView } from '#a2a/message/result.js'
+import type { RuleConfig } from '#config/model/model.js'
 import { DataValidator } from '#jsonschema/bytes/data-validator.js'
 import { ANYTHING } from '#jsonschema/bytes/program.js'
 import { ChunkedBuffer } from '#wire/chunked-buffer.js'
 import { parseValidated, parseStrict } from '#wire/json/json.js'
+import { isUnread } from '#wire/json/lazy-string.js'
 import type { UnreadValue, ValueValidator } from '#wire/json/unread-value.js'
 import { unreadValue } from '#wire/json/unread-value.js'
 import { Random } from '../fuzz/engine/random.js'
 import { check } from '../helpers/seed.js'
 import { damaged } from './bytes-fixtures.js'
 import { declaring, message, OBJECT_SCHEMAS, objectSchemas, part03, part10, policyOf, send } from './fixtures.js'
+import { ask, STYLES, V1 } from './responses.js'
 import type { JsonLimits, JsonResult } from '#wire/json/json-result.js'
 
 const LIMITS: JsonLimits = { depth: 64, members: 100_000 }
@@ -151,6 +157,56 @@ t.test('rules decide about unread data as they decide about data that is read', 
   t.equal(rejected, 20, 'of 40 requests')
   t.ok(left >= 24, `${left} values were left`)
   t.equal(read, 16, 'by a schema without a program, or by one that rejects what another one accepts')
+})
+
+t.test('a rule for the whole result, and a condition, leave data and long texts unread', async t => {
+  const card = { ...declaring(OBJECT_SCHEMAS), schemas: { order: ORDER } }
+  const matchesRole: RuleConfig = {
+    id: 'role', select: { part: { data: true } }, when: { match: { properties: { message: { required: ['role'] } } } }, schema: ORDER
+  }
+  const policy = policyOf(
+    card,
+    { 'object-schemas': { ...objectSchemas, request: [...objectSchemas.request ?? [], matchesRole] } },
+    { responses: 'enforce' }
+  )
+  let left = 0
+  let read = 0
+  const { validator } = policy
+  const validate = validator.validate.bind(validator)
+  validator.validate = (bytes, limits) => {
+    const validated = validate(bytes, limits)
+    left += validated?.values.length ?? 0
+    return validated
+  }
+  validator.onRead = () => { read++ }
+  const structured = V1.part({ items: rows(100) }, 'application/json;schema=order')
+  const long = 'x'.repeat(5_000)
+  t.equal(send(policy, { message: V1.message([structured], {}, 'user') }).rejection, null)
+  t.same([left, read], [1, 0], 'a request')
+  const message = { parts: [V1.part({ items: [] }, 'application/json;schema=order')] }
+  const response = V1.task_('completed', { artifacts: [[structured]] })
+  const decision = ask(policy, { message }).review?.evaluate(response, false)
+  t.same(decision?.violations, [])
+  t.same([left, read], [2, 0], 'a response')
+  t.match(ask(policy, { message }).review?.evaluate(V1.body('message', V1.message([structured])), false).rejection?.message, /must be|requires a task/)
+
+  const asked = { operation: 'SendMessage', id: 1, stream: false } as const
+  for (const style of STYLES) {
+    const result = parseValidated(style.task_('completed', { artifacts: [[style.part({ items: rows(300) }), style.text(long)]] }), LIMITS, validator)
+    ok(result.ok)
+    const view = viewResponse(result.value, { ...asked, binding: style.binding, version: style.version }).results[0]
+    const normalised = normaliseResult(view as ResultView)
+    const [data, text] = view?.artifacts[0]?.parts ?? []
+    const isNested = style.version === '0.3' && style.binding !== 'JSONRPC'
+    if (!isNested) t.ok(unreadValue(data?.fields.object as object, 'data'), style.name)
+    t.ok(isUnread(text?.fields.object as object, 'text'))
+    const copies = (normalised.artifacts as { parts: Record<string, unknown>[] }[])[0]?.parts
+    t.same(copies?.[1]?.text, long)
+    t.notOk(isUnread(text?.fields.object as object, 'text'), 'the original shows the read')
+    t.same(copies?.[0]?.data, { items: rows(300) })
+    t.equal(copies?.[0]?.data, data?.data, 'read once')
+    t.equal(unreadValue(data?.fields.object as object, 'data'), null)
+  }
 })
 
 t.test('numbers that cannot be compared exactly, elsewhere in the request or in the data', async t => {

@@ -3,6 +3,7 @@ import type { Call } from './call.js'
 import type { Fields } from '../fields.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { isObject, own } from '#wire/json/object.js'
+import { copyMember } from '#wire/json/unread-value.js'
 import type { ContentView, PartView } from './message.js'
 import { presence } from './message.js'
 
@@ -43,11 +44,13 @@ export function roleOf (message: Fields): string | null {
   return role === 1 ? 'user' : role === 2 ? 'agent' : null
 }
 
+/** Returns a part with its `text`, `data`, `url` or `raw`, and with `mediaType`, `filename` and `metadata`. Nothing reads long values for it. */
 export function normalisePart (part: PartView): JsonObject {
   const { fields } = part
   const out: Record<string, unknown> = {}
   const file = fields.get('file')
-  if (part.isData) out.data = part.data
+  if (part.unread !== undefined) copyMember(fields.object, 'data', out, 'data')
+  else if (part.isData) out.data = part.data
   else for (const member of ['text', 'url', 'raw'] as const) addText(fields, member, out)
   // 1.0 has no `file` member: the other members are then the content of the part.
   if (isObject(file) && Object.keys(out).length === 0) addFile(file, out)
@@ -61,8 +64,8 @@ export function normalisePart (part: PartView): JsonObject {
 }
 
 function addText (fields: Fields, name: string, out: Record<string, unknown>): void {
-  const value = fields.get(name)
-  if (value !== undefined && value !== null) out[name] = value
+  const key = fields.key(name)
+  if (key !== null) copyMember(fields.object, key, out, name)
 }
 
 const FILE_MEMBERS = [
@@ -80,7 +83,6 @@ const FILE_MEMBERS = [
 /** Adds the members of a 0.3 FilePart, which 1.0 moved to the part itself. */
 function addFile (file: JsonObject, out: Record<string, unknown>): void {
   for (const [theirs, ours] of FILE_MEMBERS) {
-    const value = own(file, theirs)
-    if (value !== undefined && value !== null && out[ours] === undefined) out[ours] = value
+    if (!Object.hasOwn(out, ours)) copyMember(file, theirs, out, ours)
   }
 }

@@ -10,6 +10,7 @@ import { BACKSLASH, QUOTE } from './bytes.js'
 import { hasUnread, isUnread } from './lazy-string.js'
 import { InexactNumbers } from './number.js'
 import { parseJson } from './parse-json.js'
+import type { JsonObject } from './object.js'
 import type { Bytes } from '../chunked-buffer.js'
 import { part } from '../chunked-buffer.js'
 import type { JsonLimits, JsonResult } from './json-result.js'
@@ -186,4 +187,38 @@ export class UnreadValue {
 export function unreadValue (object: object, name: string): UnreadValue | null {
   const unread = (object as Holder)[UNREAD]
   return unread === undefined || unread.isRead || unread.name !== name ? null : unread
+}
+
+/** Key under which a copy holds the places of its members that nobody has read. */
+const ORIGINALS = Symbol('originals of unread members')
+
+interface Copy { readonly [ORIGINALS]?: Map<string, Original> }
+interface Original { readonly from: JsonObject, readonly key: string }
+
+/**
+ * Gives a copy the value of a member, unless the value is null or absent. A value that nobody has read stays unread: the copy reads it at the
+ * original, so that the original shows the read.
+ * @param name of the member in the copy
+ */
+export function copyMember (from: JsonObject, key: string, to: Record<string, unknown>, name: string): void {
+  if (!Object.hasOwn(from, key)) return
+  if (!isUnread(from, key) && unreadValue(from, key) === null) {
+    const value = from[key]
+    if (value !== undefined && value !== null) to[name] = value
+    return
+  }
+  const originals = (to as Copy)[ORIGINALS]
+  if (originals === undefined) Object.defineProperty(to, ORIGINALS, { value: new Map([[name, { from, key }]]) satisfies Copy[typeof ORIGINALS] })
+  else originals.set(name, { from, key })
+  Object.defineProperty(to, name, { configurable: true, enumerable: true, get: readerOf(name) })
+}
+
+/** @returns a getter that holds only the name. A getter that holds the original keeps the body in memory (`lazy-string.ts`). */
+function readerOf (name: string): () => unknown {
+  return function (this: Required<Copy>) {
+    const { from, key } = this[ORIGINALS].get(name) as Original
+    const value = from[key]
+    Object.defineProperty(this, name, { configurable: true, enumerable: true, writable: true, value })
+    return value
+  }
 }
