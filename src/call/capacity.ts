@@ -2,9 +2,11 @@
 import type { Agent } from '#agents/agent.js'
 import { isStreaming } from '#a2a/operations.js'
 import { tooManyRequests, tooManyStreams } from '#pipeline/rejections.js'
+import type { ClaimKey } from '#state/store.js'
 import type { Exchange } from './exchange.js'
 import { NO_CLAIMS } from './exchange.js'
 import { reject } from './reply.js'
+import { dropRequest } from './work.js'
 
 /**
  * Counts the call as in flight for its agent.
@@ -50,8 +52,7 @@ export function prepay (exchange: Exchange, bytes: number): void {
 
 /** Frees what the steps hold: the request with its bodies, and what counts only for a request that reaches its agent. */
 export function release (exchange: Exchange): void {
-  exchange.work = null
-  exchange.unread = null
+  dropRequest(exchange)
   if (exchange.forwarding === null) releaseUnsent(exchange)
 }
 
@@ -60,6 +61,16 @@ export function releaseUnsent (exchange: Exchange): void {
   exchange.push?.unsent()
   if (exchange.claimed.length === 0) return
   exchange.services.tasks.release(exchange.agentName, exchange.claimed)
+  spendClaims(exchange)
+}
+
+/** Adds values that the request was the first to use. They are free again if the agent does not get the request. */
+export function holdClaims (exchange: Exchange, claims: readonly ClaimKey[]): void {
+  exchange.claimed = [...exchange.claimed, ...claims]
+}
+
+/** The values that the call holds stay used, whether the agent gets the request or not. */
+export function spendClaims (exchange: Exchange): void {
   exchange.claimed = NO_CLAIMS
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { PushCount, PushResponse } from '#policy/push/count.js'
 import { pushEntryOf, readPushResponse } from '#policy/push/count.js'
 import type { PushChange, PushCounted } from '#state/store.js'
+import { pendingOf } from '#wire/when-ready.js'
 
 /** Configurations that a request in flight has counted. The first call of a method that ends the request counts. */
 export class PushReservation {
@@ -42,17 +43,17 @@ export class PushReservation {
   private responded ({ succeeded, id }: PushResponse): Promise<unknown> | null {
     if (!this.end()) return null
     const { count: { kind, entries } } = this
-    if (kind === 'delete') return succeeded === true ? promiseOf(this.change('free', entries, this.token)) : null
+    if (kind === 'delete') return succeeded === true ? pendingOf(this.change('free', entries, this.token)) : null
     if (succeeded === false && kind === 'create') return this.free()
     const actual = id === null || entries.length !== 1 ? entries : [pushEntryOf([id])]
     // A new token: a delete that began earlier no longer frees the configuration.
-    const kept = promiseOf(this.change('keep', actual, newToken()))
+    const kept = pendingOf(this.change('keep', actual, newToken()))
     const freed = actual[0] === entries[0] ? null : this.free()
     return kept === null ? freed : Promise.all([kept, freed])
   }
 
   private free (): Promise<unknown> | null {
-    return this.added.length === 0 ? null : promiseOf(this.change('free', this.added, this.token))
+    return this.added.length === 0 ? null : pendingOf(this.change('free', this.added, this.token))
   }
 
   private end (): boolean {
@@ -60,10 +61,6 @@ export class PushReservation {
     this.settled = true
     return first
   }
-}
-
-function promiseOf (done: PushCounted | Promise<PushCounted>): Promise<PushCounted> | null {
-  return done instanceof Promise ? done : null
 }
 
 /** A token of a request for its configurations in the store. */

@@ -31,9 +31,8 @@ export function reject (
   more: readonly string[] = []
 ): typeof END {
   settle(exchange, outcome)
-  exchange.rejection ??= rejection
+  countRejection(exchange, rejection)
   const { response } = exchange
-  if (!response.destroyed) exchange.services.metrics.add('refusals_total', exchange.agentName, rejection.rule)
   if (response.headersSent || response.destroyed) {
     terminate(exchange, rejection)
     return END
@@ -45,17 +44,23 @@ export function reject (
   return END
 }
 
+/** Counts the rejection, unless the client has disconnected. The console shows the first rejection of a call. */
+export function countRejection (exchange: Exchange, rejection: Rejection): void {
+  const { agentName, response, services } = exchange
+  exchange.rejection ??= rejection
+  if (!response.destroyed) services.metrics.add('refusals_total', agentName, rejection.rule)
+}
+
 /**
  * Rejects the agent's response: sends another response in its place, or a last event when a stream has begun. The gateway reads nothing
  * more from the agent.
  */
 export function rejectResponse (exchange: Exchange, rejection: Rejection, outcome: Outcome): void {
   settle(exchange, outcome)
-  exchange.rejection ??= rejection
+  countRejection(exchange, rejection)
   exchange.forwarding?.abort()
   const { response } = exchange
   if (response.destroyed) return
-  exchange.services.metrics.add('refusals_total', exchange.agentName, rejection.rule)
   exchange.span.set('a2a_gateway.rule', rejection.rule)
   logRejection(exchange, rejection)
   if (!response.headersSent) respondRejection(exchange, rejection)

@@ -11,6 +11,7 @@ import { viewFor } from '#pipeline/card/served-cards.js'
 import { matchesEtag } from '#wire/etag.js'
 import type { TrustedProxies } from '#wire/forwarded.js'
 import { publicOriginOf } from './client-address.js'
+import { nameRequest } from './description.js'
 import type { Exchange } from './exchange.js'
 import type { Result } from './step.js'
 import { after } from './run.js'
@@ -21,8 +22,7 @@ import { reject, respond } from './reply.js'
 /** Serves the card that the caller may see (`card.public`). */
 export function serveCard (exchange: Exchange, agent: Agent, state: AgentState, version: Version): Result | Promise<Result> {
   const { snapshot: { trusted } } = exchange
-  exchange.label = 'AgentCard'
-  exchange.span.name('AgentCard')
+  nameRequest(exchange, 'AgentCard')
   const { card } = agent.config
   if (state.views.length > 0) return serveView(exchange, agent, state, version)
   if (publicCard(card) === 'full') return send(exchange, agent, state, { card: state.served[version], trusted, vary: [], shared: true })

@@ -2,8 +2,9 @@
  * The steps of a call, in their order: the file to read first. A step returns nothing when the next step may run, and ends the call when it
  * rejects or serves it (`run.ts`).
  */
+import { setKind } from './description.js'
 import type { Exchange } from './exchange.js'
-import { setSteps } from './run.js'
+import { setSteps, start } from './run.js'
 import type { Kind, Result, Step } from './step.js'
 import { authenticate } from './steps/authenticate.js'
 import { decodeBody, readBody } from './steps/body.js'
@@ -58,3 +59,9 @@ export const STEPS = {
     rejectUnfit, limitByHead, readUnread, getCredentials, forwardUninspected
   ]
 } as const satisfies Readonly<Record<Kind | 'http' | 'grpc', readonly Step[]>>
+
+/** Starts a request that no rule reads. */
+export function startPassthrough (exchange: Exchange): void {
+  setKind(exchange, 'passthrough')
+  start(exchange, STEPS.passthrough)
+}

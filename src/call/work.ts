@@ -77,6 +77,20 @@ export interface UninspectedRequest {
   readonly body: Bytes | null
 }
 
+export function keepWork (exchange: Exchange, work: Work): void {
+  exchange.work = work
+}
+
+export function keepUnread (exchange: Exchange, request: UninspectedRequest): void {
+  exchange.unread = request
+}
+
+/** Drops the request with its bodies: the steps need them no more. */
+export function dropRequest (exchange: Exchange): void {
+  exchange.work = null
+  exchange.unread = null
+}
+
 /** The request for the agent, and the plan for its response. */
 export interface Outgoing {
   readonly work: Work

@@ -134,8 +134,8 @@ function verified (slot: Slot, credential: string, how: Circumstances): Authenti
   for (const source of sources) {
     const result = source.verify(credential, how)
     // Only the source of the credential needs time: the others know at once that it is foreign.
-    if (result instanceof Promise) return result.then(settled => resultOf(slot, source, settled))
-    if (!('foreign' in result) || !result.foreign || sources.length === 1) return resultOf(slot, source, result)
+    const isForeign = 'foreign' in result && result.foreign
+    if (!isForeign || sources.length === 1) return whenReady(result, settled => resultOf(slot, source, settled))
   }
   return { kind: 'failed', problem: carrier.scheme === 'bearer' ? 'issuer' : 'unknown_key', source: null, carrier }
 }

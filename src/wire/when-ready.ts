@@ -20,6 +20,11 @@ export function whenSettled<T> (value: T | Promise<T>, next: (value: T) => void,
   else next(value)
 }
 
+/** @returns the value when it is a promise, otherwise null */
+export function pendingOf<T> (value: T | Promise<T>): Promise<T> | null {
+  return isPromise(value) ? value : null
+}
+
 function isPromise<T> (value: T | Promise<T>): value is Promise<T> {
   return value instanceof Promise
 }

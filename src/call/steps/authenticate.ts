@@ -29,7 +29,7 @@ import type { RouteTarget } from '../route-target.js'
 import { reject } from '../reply.js'
 import type { Requirement } from '#identity/schemes.js'
 import type { LabelsOf } from '#telemetry/metrics/definitions.js'
-import { describeRoute } from './route.js'
+import { describeOperation, describeRoute } from '../description.js'
 
 /** Requires a caller where the request needs one. Without `identity`, nobody authenticates. */
 export function authenticate (exchange: Exchange): Result | Promise<Result> {
@@ -124,8 +124,8 @@ function routeOf ({ request, state, version }: Exchange, target: RouteTarget): R
 function describeRejected (exchange: Exchange, route: Route | null): void {
   if (route === null || exchange.binding === 'GRPC') return
   if ('binding' in route) describeRoute(exchange, route)
-  if (route.kind === 'operation' && route.operation !== null) exchange.label = route.operation
-  if (route.kind === 'card') exchange.label = 'AgentCard'
+  if (route.kind === 'operation' && route.operation !== null) describeOperation(exchange, route.operation)
+  if (route.kind === 'card') describeOperation(exchange, 'AgentCard')
 }
 
 /** Below this path only, a request may need no caller. The others need no route before they have one. */

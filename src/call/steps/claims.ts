@@ -1,6 +1,7 @@
 /** Claims the values of a request that may be accepted once (`unique`). They are free again if the agent does not get the request. */
 import type { Claimed } from '#policy/request/claims.js'
 import { settleClaims } from '#policy/request/claims.js'
+import { holdClaims } from '../capacity.js'
 import type { Exchange } from '../exchange.js'
 import type { Result } from '../step.js'
 import { always } from '../run.js'
@@ -14,6 +15,6 @@ export function claimUnique (exchange: Exchange): Result | Promise<Result> {
 function settle (exchange: Exchange, claimed: readonly Claimed[]): undefined {
   const work = exchange.work as Work
   const { decision } = work.evaluation
-  exchange.claimed = [...exchange.claimed, ...decision.claims.filter((_, i) => claimed[i] === 'new')]
+  holdClaims(exchange, decision.claims.filter((_, i) => claimed[i] === 'new'))
   work.evaluation = { ...work.evaluation, decision: settleClaims(decision, claimed) }
 }

@@ -3,6 +3,7 @@ import type { Agent } from '#agents/agent.js'
 import type { CorsConfig } from '#config/model/model.js'
 import type { ClientRequest } from '../client-streams.js'
 import type { Cors } from '../cors-headers.js'
+import { describeOperation } from '../description.js'
 import type { Exchange } from '../exchange.js'
 import type { Result } from '../step.js'
 import { after } from '../run.js'
@@ -30,7 +31,7 @@ export function servePreflight (exchange: Exchange): Result {
   if (agent === null) return
   const preflight = preflightCors(request, cors, agent.config.cors)
   if (preflight === null) return
-  exchange.label = 'Preflight'
+  describeOperation(exchange, 'Preflight')
   exchange.cors = preflight
   return respond(exchange, 204, [], null)
 }

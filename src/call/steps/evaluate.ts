@@ -7,6 +7,7 @@ import type { OwnerFindings } from '#policy/access/ownership.js'
 import { additionName } from '#policy/request/methods.js'
 import type { TaskRecord } from '#policy/task/memory.js'
 import type { TaskKey } from '#state/store.js'
+import { describeId, describeOperation } from '../description.js'
 import type { Exchange } from '../exchange.js'
 import { receivedOf } from '../received.js'
 import type { Result } from '../step.js'
@@ -56,9 +57,10 @@ export function parseCall (exchange: Exchange): Result {
   const parsed = callOf(work, exchange.request, exchange.snapshot.limits)
   work.parsed = parsed
   const isLarge = work.bytes.length >= LARGE
-  exchange.idToken = isLarge ? always(parsed.id()) : parsed.id
-  exchange.label = parsed.operation
-  if (parsed.operation === 'Other') exchange.addition = additionName(state.policy[route.version], parsed.method, null)
+  describeId(exchange, isLarge ? always(parsed.id()) : parsed.id)
+  const { operation, method } = parsed
+  const addition = operation === 'Other' ? additionName(state.policy[route.version], method, null) : exchange.addition
+  describeOperation(exchange, operation, addition)
   const path = route.binding === 'HTTP+JSON' ? route.upstreamPath : null
   exchange.named = isLarge ? always(namesOf(parsed, path)) : () => namesOf(parsed, path)
   work.seconds = (performance.now() - startedAt) / 1_000

@@ -20,11 +20,10 @@ import { resumeKey } from '#state/record-key.js'
 import type { OwnedName, Owners, TaskKey } from '#state/store.js'
 import { whole } from '#wire/chunked-buffer.js'
 import { editJson } from '#wire/json/edit.js'
-import { reserveMemory } from '../capacity.js'
+import { holdClaims, reserveMemory, spendClaims } from '../capacity.js'
 import type { Exchange } from '../exchange.js'
-import { NO_CLAIMS } from '../exchange.js'
 import { noteTask, settle } from '../outcome.js'
-import { callerOf, reject, respondMessage } from '../reply.js'
+import { callerOf, countRejection, reject, respondMessage } from '../reply.js'
 import { after, always, runBefore } from '../run.js'
 import type { Result, Step } from '../step.js'
 import { pauseEntry } from '../telemetry/request-telemetry.js'
@@ -79,8 +78,7 @@ function keep (exchange: Exchange, rules: readonly string[], rejection: Rejectio
 /** Responds with the task that waits, in the place of the rejection. */
 function respondWithPausedTask (exchange: Exchange, task: TaskKey, paused: Paused, rejection: Rejection, problem: string | null): Result {
   settle(exchange, 'rejected')
-  exchange.rejection = rejection
-  exchange.services.metrics.add('refusals_total', exchange.agentName, rejection.rule)
+  countRejection(exchange, rejection)
   exchange.span.set('a2a_gateway.decision', 'pause')
   exchange.span.set('a2a_gateway.rule', rejection.rule)
   return respondTask(exchange, task, paused, problem)
@@ -121,7 +119,7 @@ function claimed (exchange: Exchange, task: TaskKey, then: (exchange: Exchange) 
   return always(exchange, outcome, (exchange, claimed: Claimed) => {
     if (claimed === 'seen') return reject(exchange, rejections.pauseEnded, 'rejected')
     if (claimed === 'unavailable') return reject(exchange, rejections.pauseUnavailable, 'rejected')
-    exchange.claimed = [claim]
+    holdClaims(exchange, [claim])
     return then(exchange)
   })
 }
@@ -168,7 +166,7 @@ function finish (exchange: Exchange, key: TaskKey, paused: Paused, state: 'rejec
   const at = new Date().toISOString()
   return after(exchange, tasks.write(key, ended(state, at)), (exchange, kept) => {
     if (kept === false) return reject(exchange, rejections.pauseUnavailable, 'rejected')
-    exchange.claimed = NO_CLAIMS
+    spendClaims(exchange)
     audit.record(pauseEntry(exchange, outcome, paused.rules))
     metrics.add('paused_requests_total', agentName, outcome)
     if (state === 'rejected') settle(exchange, 'rejected')

@@ -2,11 +2,12 @@
 import * as rejections from '#pipeline/rejections.js'
 import { readRequestedVersion, versionProblem } from '#pipeline/request.js'
 import { additionName } from '#policy/request/methods.js'
+import { describeOperation, describeRoute, describeVersion, setKind } from '../description.js'
 import type { Exchange } from '../exchange.js'
 import { queryForAgent } from '../outgoing-credentials.js'
 import type { Result } from '../step.js'
 import { serveCard } from '../serve-card.js'
-import { Work } from '../work.js'
+import { keepUnread, keepWork, Work } from '../work.js'
 import { startWithoutCard } from './unread.js'
 import { reject } from '../reply.js'
 
@@ -16,8 +17,8 @@ const NO_BYTES = Buffer.alloc(0)
 export function readVersion (exchange: Exchange): Result {
   const { request, target } = exchange
   const asked = readRequestedVersion(request, target.query)
-  exchange.asked = asked
-  exchange.version = asked.version
+  describeVersion(exchange, asked)
+  describeRoute(exchange, { binding: exchange.binding, version: asked.version })
 }
 
 /** Rejects a request whose head is not acceptable, and a request for an agent that does not exist. */
@@ -34,12 +35,6 @@ export function rejectTarget (exchange: Exchange): Result {
   return reject(exchange, rejection, 'rejected', undefined, last ? ['connection', 'close'] : [])
 }
 
-/** Sets the binding and the version of the call, and of its rejections. */
-export function describeRoute (exchange: Exchange, { binding, version }: Pick<Exchange, 'binding' | 'version'>): void {
-  exchange.binding = binding
-  exchange.version = version
-}
-
 /** Finds the route of a request that has a caller, if it needs one. Serves the card. */
 export function matchRoute (exchange: Exchange): Result | Promise<Result> {
   const { agent, asked, request, state, version, target: { path, query } } = exchange
@@ -50,9 +45,9 @@ export function matchRoute (exchange: Exchange): Result | Promise<Result> {
   if (route === null) return reject(exchange, rejections.unknownRoute, 'rejected')
   if (route.kind === 'card') return serveCard(exchange, agent, state, version)
   if (route.kind === 'preflight') {
-    exchange.label = 'Preflight'
-    exchange.kind = 'preflight'
-    exchange.unread = { agent, target: route.upstreamPath + queryForAgent(exchange, agent, query), body: NO_BYTES }
+    describeOperation(exchange, 'Preflight')
+    setKind(exchange, 'preflight')
+    keepUnread(exchange, { agent, target: route.upstreamPath + queryForAgent(exchange, agent, query), body: NO_BYTES })
     return
   }
   describeRoute(exchange, route)
@@ -64,7 +59,8 @@ export function matchRoute (exchange: Exchange): Result | Promise<Result> {
 /** Describes the exchange as a call of the operation, or of the route of an extension. */
 export function keepRoute (exchange: Exchange, work: Work): undefined {
   const { route, state } = work
-  exchange.work = work
-  if (route.operation !== null) exchange.label = route.operation
-  if (route.extensionRoute !== null) exchange.addition = additionName(state.policy[route.version], null, route.extensionRoute)
+  keepWork(exchange, work)
+  const { operation, extensionRoute, version } = route
+  const addition = extensionRoute === null ? null : additionName(state.policy[version], null, extensionRoute)
+  describeOperation(exchange, operation ?? exchange.label, addition)
 }

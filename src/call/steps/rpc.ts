@@ -4,10 +4,11 @@ import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { grpcRouteOf } from '#pipeline/grpc/call-route.js'
 import * as rejections from '#pipeline/rejections.js'
 import { askedOfService, versionProblem } from '#pipeline/request.js'
+import { describeRoute, describeVersion, setKind } from '../description.js'
 import type { Exchange } from '../exchange.js'
 import type { Result } from '../step.js'
 import { Work } from '../work.js'
-import { describeRoute, keepRoute } from './route.js'
+import { keepRoute } from './route.js'
 import { reject } from '../reply.js'
 import type { OperationRoute } from '#a2a/route.js'
 
@@ -17,14 +18,14 @@ export function matchMethod (exchange: Exchange): Result {
   if (agent === null) throw new Error('a gRPC call without an agent')
   if (method === null) return reject(exchange, rejections.unknownRpc, 'rejected')
   if (state === null) {
-    exchange.kind = 'withoutCard'
+    setKind(exchange, 'withoutCard')
     return
   }
   const route = routeOf(state, method)
   if (route === null) return reject(exchange, rejections.noGrpcInterface, 'rejected')
   describeRoute(exchange, route)
   const asked = askedOfService(request, method.version)
-  exchange.asked = asked
+  describeVersion(exchange, asked)
   return keepRoute(exchange, new Work(agent, state, route, versionProblem(route, asked, state), ''))
 }
 

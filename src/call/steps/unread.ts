@@ -14,12 +14,14 @@ import { scopeOf } from '#pipeline/scope.js'
 import { PASSTHROUGH, UNKNOWN, UNREAD } from '#policy/access/target.js'
 import type { Outcome } from '#telemetry/metrics/metrics.js'
 import { joinPath } from '#wire/target.js'
+import { describeId, describeOperation, describeRoute, nameRequest, setKind } from '../description.js'
 import type { Exchange } from '../exchange.js'
 import { queryForAgent } from '../outgoing-credentials.js'
 import type { Result } from '../step.js'
 import { END } from '../step.js'
 import { applyAccess } from '../telemetry/access-telemetry.js'
 import type { UninspectedRequest } from '../work.js'
+import { keepUnread } from '../work.js'
 import { read } from './body.js'
 import { enter } from '../capacity.js'
 import { reject } from '../reply.js'
@@ -43,15 +45,14 @@ export function unreadForbidden ({ state, principal }: Exchange, agent: Agent): 
 
 /** Names the exchange in telemetry. */
 export function describePassthrough (exchange: Exchange): undefined {
-  exchange.label = 'Passthrough'
-  exchange.span.name('Passthrough')
+  nameRequest(exchange, 'Passthrough')
 }
 
 /** A request to an agent without a card. The card itself costs nothing, so neither access lists nor limits apply to a request for it. */
 export function startWithoutCard (exchange: Exchange, agent: Agent): Result {
-  exchange.kind = 'withoutCard'
+  setKind(exchange, 'withoutCard')
   if (!exchange.target.path.startsWith(WELL_KNOWN)) return
-  exchange.label = 'AgentCard'
+  describeOperation(exchange, 'AgentCard')
   return rejectMissingCard(exchange, agent)
 }
 
@@ -125,9 +126,9 @@ function rejectInBinding (exchange: Exchange, rejection: Rejection, outcome: Out
       limits: { depth: limits.jsonDepth, members: limits.jsonMembers }
     })
     if (call.problem === null || METHOD_RULES.has(call.problem.rule)) {
-      exchange.binding = 'JSONRPC'
-      exchange.idToken = call.id
-      exchange.label = call.operation
+      describeRoute(exchange, { binding: 'JSONRPC', version: exchange.version })
+      describeId(exchange, call.id)
+      describeOperation(exchange, call.operation)
     }
     return reject(exchange, rejection, outcome)
   })
@@ -138,7 +139,7 @@ export function readUnread (exchange: Exchange): Result {
   const { agent, kind, request, target: { path, query } } = exchange
   if (agent === null) return
   const keep = (target: string, body: UninspectedRequest['body']): undefined => {
-    exchange.unread = { agent, target, body }
+    keepUnread(exchange, { agent, target, body })
   }
   if (kind === 'passthrough' || exchange.binding === 'GRPC') return keep(request.url ?? '', null)
   const upstreamPath = joinPath(agent.upstreamBase, path)

@@ -19,6 +19,7 @@ import { parseJson } from '#wire/json/parse-json.js'
 import { textDigest, PlacedText } from '#wire/placed-text.js'
 import type { ClientRequest } from '../client-streams.js'
 import { publicOriginOf } from '../client-address.js'
+import { nameRequest } from '../description.js'
 import type { Exchange } from '../exchange.js'
 import { reject, respond } from '../reply.js'
 import { cardForStrangers } from '../serve-card.js'
@@ -66,8 +67,7 @@ export class PublishedCatalog {
 
   #serveCatalog (exchange: Exchange, config: CatalogConfig): void {
     const { request, snapshot } = exchange
-    exchange.label = 'Catalog'
-    exchange.span.name('Catalog')
+    nameRequest(exchange, 'Catalog')
     const origin = publicOriginOf(request, snapshot.trusted)
     if (origin === null) {
       reject(exchange, badHost, 'rejected')

@@ -2,10 +2,11 @@
 import type { Rejection } from '#a2a/errors.js'
 import { grpcMethodOf } from '#a2a/grpc/methods.js'
 import type { ClientRequest } from '#call/client-streams.js'
+import { describeOperation, describeRoute } from '#call/description.js'
 import type { Exchange } from '#call/exchange.js'
 import type { RouteTarget } from '#call/route-target.js'
 import { start } from '#call/run.js'
-import { STEPS } from '#call/steps.js'
+import { startPassthrough, STEPS } from '#call/steps.js'
 import type { Agent } from '#agents/agent.js'
 import type { Snapshot } from '#agents/snapshot.js'
 import { isGrpcPassthrough } from '#pipeline/grpc/call-route.js'
@@ -40,8 +41,7 @@ export function grpcTargetOf (
 /** Describes the exchange as a gRPC call. @returns false when the call was rejected */
 export function describeGrpc (exchange: Exchange): boolean {
   const { agent, target: { method = null, rejection } } = exchange
-  exchange.binding = 'GRPC'
-  if (method !== null) exchange.version = method.version
+  describeRoute(exchange, { binding: 'GRPC', version: method?.version ?? exchange.version })
   const reason = rejection ?? (agent === null ? rejections.unknownAgent : null)
   if (reason !== null) reject(exchange, reason, 'rejected')
   return reason === null
@@ -51,7 +51,7 @@ export function describeGrpc (exchange: Exchange): boolean {
 export function startGrpc (exchange: Exchange): void {
   const { agent, target: { kind, method = null } } = exchange
   exchange.state = agent?.state ?? null
-  if (method !== null) exchange.label = method.operation
-  if (kind === 'passthrough') exchange.kind = 'passthrough'
-  start(exchange, kind === 'passthrough' ? STEPS.passthrough : STEPS.grpc)
+  if (method !== null) describeOperation(exchange, method.operation)
+  if (kind === 'passthrough') startPassthrough(exchange)
+  else start(exchange, STEPS.grpc)
 }

@@ -23,8 +23,7 @@ import type { Services } from '#call/services.js'
 import type { Exchange } from '#call/exchange.js'
 import { startExchange } from '#call/record.js'
 import { headersForAgent, queryForAgent, totalOf } from '#call/outgoing-credentials.js'
-import { start } from '#call/run.js'
-import { STEPS } from '#call/steps.js'
+import { startPassthrough } from '#call/steps.js'
 import { describePassthrough, unreadForbidden } from '#call/steps/unread.js'
 import type { Transport, UninspectedRequest } from '#call/work.js'
 import type { Snapshot } from '#agents/snapshot.js'
@@ -114,8 +113,7 @@ export class Passthrough {
   private startCall (request: FastifyRequest, reply: FastifyReply): void {
     reply.hijack()
     const exchange = this.begin(request.raw, reply.raw)
-    exchange.kind = 'passthrough'
-    start(exchange, STEPS.passthrough)
+    startPassthrough(exchange)
   }
 
   private begin (request: IncomingMessage, response: ServerResponse): Exchange {

@@ -8,7 +8,7 @@ import type { Services } from '#call/services.js'
 import { asksForKeys, serveKeys } from '#call/well-known/jwks.js'
 import type { RouteTarget } from '#call/route-target.js'
 import { start } from '#call/run.js'
-import { STEPS } from '#call/steps.js'
+import { startPassthrough, STEPS } from '#call/steps.js'
 import type { Transport } from '#call/work.js'
 import { isGrpc } from '../grpc/head-guard.js'
 import { describeGrpc, grpcTargetOf, startGrpc } from '../grpc/target.js'
@@ -100,10 +100,7 @@ function begin (exchange: Exchange): void {
   if (rejection === null) {
     if (snapshot.keys !== null && asksForKeys(request, snapshot)) return serveKeys(exchange, snapshot.keys)
     if (serveMetadata(exchange)) return
-    if (kind === 'passthrough') {
-      exchange.kind = 'passthrough'
-      return start(exchange, STEPS.passthrough)
-    }
+    if (kind === 'passthrough') return startPassthrough(exchange)
   }
   start(exchange, STEPS.http)
 }

@@ -14,6 +14,7 @@ import { badHost } from '#pipeline/rejections.js'
 import { matchesEtag } from '#wire/etag.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { publicOriginOf } from '#call/client-address.js'
+import { nameRequest } from '#call/description.js'
 import type { Exchange } from '#call/exchange.js'
 import type { RouteTarget } from '#call/route-target.js'
 import { cardForStrangers } from '#call/serve-card.js'
@@ -55,8 +56,7 @@ export class Directory {
 
   respond (exchange: Exchange, snapshot: Snapshot): void {
     const { request } = exchange
-    exchange.label = 'Directory'
-    exchange.span.name('Directory')
+    nameRequest(exchange, 'Directory')
     const origin = publicOriginOf(request, snapshot.trusted)
     if (origin === null) {
       reject(exchange, badHost, 'rejected')
