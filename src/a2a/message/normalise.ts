@@ -44,7 +44,7 @@ export function roleOf (message: Fields): string | null {
   return role === 1 ? 'user' : role === 2 ? 'agent' : null
 }
 
-/** Returns a part with its `text`, `data`, `url` or `raw`, and with `mediaType`, `filename` and `metadata`. Nothing reads long values for it. */
+/** Returns `{text | data | url | raw, mediaType, filename, metadata}` of a part. A value that nobody has read stays unread. */
 export function normalisePart (part: PartView): JsonObject {
   const { fields } = part
   const out: Record<string, unknown> = {}

@@ -196,8 +196,8 @@ interface Copy { readonly [ORIGINALS]?: Map<string, Original> }
 interface Original { readonly from: JsonObject, readonly key: string }
 
 /**
- * Gives a copy the value of a member, unless the value is null or absent. A value that nobody has read stays unread: the copy reads it at the
- * original, so that the original shows the read.
+ * Gives a copy the value of a member, unless the value is null or absent. A value that nobody has read stays unread: the copy reads it
+ * at the original, so that the original shows the read.
  * @param name of the member in the copy
  */
 export function copyMember (from: JsonObject, key: string, to: Record<string, unknown>, name: string): void {
@@ -207,9 +207,10 @@ export function copyMember (from: JsonObject, key: string, to: Record<string, un
     if (value !== undefined && value !== null) to[name] = value
     return
   }
+  const original: Original = { from, key }
   const originals = (to as Copy)[ORIGINALS]
-  if (originals === undefined) Object.defineProperty(to, ORIGINALS, { value: new Map([[name, { from, key }]]) satisfies Copy[typeof ORIGINALS] })
-  else originals.set(name, { from, key })
+  if (originals === undefined) Object.defineProperty(to, ORIGINALS, { value: new Map([[name, original]]) })
+  else originals.set(name, original)
   Object.defineProperty(to, name, { configurable: true, enumerable: true, get: readerOf(name) })
 }
 
