@@ -13,6 +13,12 @@ const READINGS = [
   { selector: "MemberExpression[property.name='JSON']", message: READ_JSON },
   { selector: 'Identifier[name=/^(?:jwtVerify|jwtDecrypt|decodeJwt|decodeProtectedHeader|create(?:Remote|Local)JWKSet)$/]', message: 'jose reads JSON with the engine: use readToken() of identity/jwt.ts, and compactVerify() for the signature only.' }
 ]
+/** A variable has the name of its content. Members may have these names: the standard terms of the field decide there. */
+const VARIABLES = {
+  selector: ['VariableDeclarator > Identifier.id', ':function > Identifier.params', 'AssignmentPattern > Identifier.left', 'ArrayPattern > Identifier.elements', 'ObjectPattern > Property > Identifier.value']
+    .map(place => `${place}[name=/^(?:found|given|kept|known|made|one|seen)$/]`).join(', '),
+  message: 'Use a noun that names the content.'
+}
 // The house rules of docs/contributing/architecture.md: arrows point one way and the core is pure.
 /** Nothing that one stream does ends the process: src/guard.ts. */
 const LISTENERS = [{
@@ -89,7 +95,7 @@ const packages = (files, [group, message], guarded) => ({
   files,
   rules: {
     'no-restricted-imports': ['error', { patterns: [{ group, message }] }],
-    'no-restricted-syntax': ['error', ...READINGS, ...guarded, ...required(group).map(selector => ({ selector, message }))]
+    'no-restricted-syntax': ['error', VARIABLES, ...READINGS, ...guarded, ...required(group).map(selector => ({ selector, message }))]
   }
 })
 /** Names that say neither subject nor unit, tenses in place of nouns, and terms with a better word: response, reject, decision, validate. */
@@ -117,7 +123,7 @@ export default [
   {
     // A thread of its own: an error ends the thread, and compiler.ts starts another.
     files: ['src/agents/card/compile-thread.ts'],
-    rules: { 'no-restricted-syntax': ['error', ...READINGS] }
+    rules: { 'no-restricted-syntax': ['error', VARIABLES, ...READINGS] }
   },
   packages(['src/server/admin/**'], NOT_HERE.server, [...LISTENERS, ...TIMERS]),
   packages(['src/server/plugin/**'], [['@fastify/*', 'node:cluster', ...EDGES_OF_OTHERS], 'plugin/ puts a gateway into the Fastify application of another team; the application has one process.'], []),
@@ -214,6 +220,6 @@ export default [
   },
   {
     files: ['src/*.ts'],
-    rules: { 'no-restricted-syntax': ['error', ...READINGS] }
+    rules: { 'no-restricted-syntax': ['error', VARIABLES, ...READINGS] }
   }
 ]

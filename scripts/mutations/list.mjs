@@ -21,7 +21,7 @@ export const MUTATIONS = [
   ['policy/request/methods.ts', '!needsActive || missing.includes(uri)', '!needsActive || !missing.includes(uri)'],
   ['policy/task/correlate.ts', 'if (first && places.length > before) break', 'if (first && places.length < before) break'],
   ['policy/task/correlate.ts', 'values.length === before.length ? null', 'values.length <= before.length ? null'],
-  ['policy/task/correlate.ts', "relation === 'equalSet' && seen.has(digest)", "relation === 'member' && seen.has(digest)"],
+  ['policy/task/correlate.ts', "relation === 'equalSet' && sent.has(digest)", "relation === 'member' && sent.has(digest)"],
   ['policy/task/state.ts', 'visits <= max ||', 'visits <= max + 1 ||'],
   ['policy/task/state.ts', "if (holds || this.mode !== 'enforce') memory.set(field, now)", 'memory.set(field, now)'],
   ['jsonschema/keyword-functions.ts', '.sort()', ''],

@@ -58,7 +58,7 @@ export function operationOfMethod (method: string, version: Version): Operation 
 
 /** @returns the JSON-RPC method of an operation in that version's grammar; undefined for `Other` and `Extension` */
 export function methodOfOperation (operation: Operation, version: Version): string | undefined {
-  for (const [method, known] of version === '1.0' ? METHODS_1_0 : METHODS_0_3) if (known === operation) return method
+  for (const [method, candidate] of version === '1.0' ? METHODS_1_0 : METHODS_0_3) if (candidate === operation) return method
   return undefined
 }
 

@@ -439,7 +439,7 @@ export function reasonExamples (reason: Reason): readonly (readonly [binding: st
 
 /** Name of a status code of gRPC. */
 export function grpcCodeName (code: number): string {
-  return Object.entries(GRPC_CODES).find(([, known]) => known === code)?.[0] ?? 'UNKNOWN'
+  return Object.entries(GRPC_CODES).find(([, value]) => value === code)?.[0] ?? 'UNKNOWN'
 }
 
 function withoutParams (example: ReasonHelp['example']): ReasonHelp['example'] {

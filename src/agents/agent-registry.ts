@@ -96,13 +96,13 @@ export class AgentRegistry {
       closeShared(shared, earlier)
       throw error
     }
-    const made = next.filter(agent => old.get(agent.name) !== agent)
+    const newAgents = next.filter(agent => old.get(agent.name) !== agent)
     await Promise.all(
-      made
+      newAgents
         .map(agent => old.get(agent.name))
-        .map((predecessor, i) => (predecessor === undefined ? null : made[i]?.prepareToInherit(predecessor)))
+        .map((predecessor, i) => (predecessor === undefined ? null : newAgents[i]?.prepareToInherit(predecessor)))
     )
-    const fresh = made.filter(agent => {
+    const fresh = newAgents.filter(agent => {
       const predecessor = old.get(agent.name)
       return predecessor === undefined || !agent.inherit(predecessor)
     })
@@ -110,7 +110,7 @@ export class AgentRegistry {
 
     // The change is synchronous: a request sees either the old or the new configuration, never a mix.
     const commit = (): Changes => {
-      for (const agent of made) {
+      for (const agent of newAgents) {
         const predecessor = old.get(agent.name)
         if (predecessor === undefined) continue
         agent.concurrency = predecessor.concurrency
@@ -122,12 +122,12 @@ export class AgentRegistry {
       this.config = config
       this.updateMetrics()
       for (const agent of old.values()) if (!next.includes(agent)) this.retire(agent)
-      const rebuilt = made.map(agent => agent.name).filter(name => old.has(name))
+      const rebuilt = newAgents.map(agent => agent.name).filter(name => old.has(name))
       return changesBetween(before, wanted, rebuilt)
     }
     const discard = async (): Promise<void> => {
       closeShared(shared, earlier)
-      await Promise.all(made.map(agent => agent.close()))
+      await Promise.all(newAgents.map(agent => agent.close()))
     }
     return { agents: next, commit, discard }
   }
@@ -226,7 +226,7 @@ async function prepareShared (config: Config, earlier: Shared, options: AgentReg
   }
 }
 
-/** Closes everything that `kept` does not use. */
+/** Closes everything that `shared` does not use. */
 function closeShared ({ identity, decisionPoints, delegations }: Shared, shared: Shared): void {
   identity?.close(shared.identity)
   decisionPoints?.close(shared.decisionPoints)
@@ -248,7 +248,7 @@ function snapshotOf (config: Config, agents: readonly Agent[], shared: Shared): 
 
 /** All agents have one lock file. @throws LockFileError when it cannot be used */
 function lockOf ({ agents }: Config): LockFile {
-  const path = agents.map(({ card }) => card.lock).find(one => one !== null) ?? null
+  const path = agents.map(({ card }) => card.lock).find(file => file !== null) ?? null
   return path === null ? { agents: {} } : readLockFile(path)
 }
 

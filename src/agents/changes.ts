@@ -148,7 +148,7 @@ function differences (a: Config, b: Config): string[] {
     ['telemetry.metrics', a.telemetry.metrics, b.telemetry.metrics],
     ['telemetry.audit', a.telemetry.audit, b.telemetry.audit]
   ]
-  return pairs.filter(([, one, other]) => digest(one) !== digest(other)).map(([name]) => name)
+  return pairs.filter(([, value, other]) => digest(value) !== digest(other)).map(([name]) => name)
 }
 
 function rulesOf (agent: AgentConfig): Map<string, string> {

@@ -40,14 +40,14 @@ export class DecisionPoints {
   static prepare (config: Pick<Config, 'decisionPoints'>, earlier: DecisionPoints | null, env: NodeJS.ProcessEnv): DecisionPoints | null {
     const points = Object.entries(config.decisionPoints)
     if (points.length === 0) return null
-    const known = earlier === null ? NO_ENTRIES : earlier.#entries
-    return new DecisionPoints(new Map(points.map(([name, point]) => [name, entryOf(name, point, known.get(name), env)])))
+    const entries = earlier === null ? NO_ENTRIES : earlier.#entries
+    return new DecisionPoints(new Map(points.map(([name, point]) => [name, entryOf(name, point, entries.get(name), env)])))
   }
 
   /** Closes the servers that `later` does not have. */
   close (later: DecisionPoints | null): void {
-    const kept = new Set([...(later === null ? NO_ENTRIES : later.#entries).values()].map(({ point }) => point))
-    for (const { point } of this.#entries.values()) if (!kept.has(point)) point.close().catch(() => {})
+    const points = new Set([...(later === null ? NO_ENTRIES : later.#entries).values()].map(({ point }) => point))
+    for (const { point } of this.#entries.values()) if (!points.has(point)) point.close().catch(() => {})
   }
 
   /** Names of the servers that are not asked now. */

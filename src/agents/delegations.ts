@@ -127,8 +127,8 @@ function readFiles (config: DelegationConfig): DelegationFiles {
 
 /** Checks the content of the files with keys of other gateways. */
 export function unusableChainKeys (value: unknown, baseDir: string): PathProblem[] {
-  return items(mapping(mapping(value).delegation).keys).flatMap((one, index) =>
-    keyFileProblems(mapping(one).file, ['delegation', 'keys', index, 'file'], {
+  return items(mapping(mapping(value).delegation).keys).flatMap((key, index) =>
+    keyFileProblems(mapping(key).file, ['delegation', 'keys', index, 'file'], {
       baseDir,
       read: bytes => {
         const set = readJwkSet(bytes)

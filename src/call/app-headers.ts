@@ -13,7 +13,7 @@ export function keepAppHeaders (reply: FastifyReply): void {
   const pairs: [string, string][] = []
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value === undefined) continue
-    for (const one of Array.isArray(value) ? value : [value]) pairs.push([name, String(one)])
+    for (const line of Array.isArray(value) ? value : [value]) pairs.push([name, String(line)])
     // Node would merge a header of the raw response by its own rules.
     reply.raw.removeHeader(name)
   }
@@ -22,14 +22,14 @@ export function keepAppHeaders (reply: FastifyReply): void {
 
 /** @param headers flat list of names and values @returns the list with the headers of the app */
 export function withAppHeaders (response: ClientResponse, headers: string[]): string[] {
-  const kept = (response as Kept)[KEY]
-  if (kept === undefined) return headers
-  const replaced = new Set(kept.map(([name]) => name).filter(name => !ADDED.has(name) && !OF_THE_MESSAGE.has(name)))
+  const pairs = (response as Kept)[KEY]
+  if (pairs === undefined) return headers
+  const replaced = new Set(pairs.map(([name]) => name).filter(name => !ADDED.has(name) && !OF_THE_MESSAGE.has(name)))
   const merged: string[] = []
   for (let i = 0; i < headers.length; i += 2) {
     if (!replaced.has((headers[i] as string).toLowerCase())) merged.push(headers[i] as string, headers[i + 1] as string)
   }
-  for (const [name, value] of kept) if (!OF_THE_MESSAGE.has(name)) merged.push(name, value)
+  for (const [name, value] of pairs) if (!OF_THE_MESSAGE.has(name)) merged.push(name, value)
   return merged
 }
 

@@ -9,8 +9,8 @@ export function askFor (exchange: Exchange, asks: readonly Asking[]): readonly A
   const points = exchange.snapshot.decisionPoints
   // The configuration names every server that an agent asks, so that this is a fault of the gateway. It must not let a call pass.
   if (points === null) throw new Error('an agent asks a policy server that is not in use')
-  const known = points.known(asks)
-  if (known !== null) return known
+  const answers = points.known(asks)
+  if (answers !== null) return answers
   const startedAt = performance.now()
   const phase = asks[0]?.phase ?? 'request'
   const enforced = asks.some(({ mode }) => mode === 'enforce')

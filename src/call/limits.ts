@@ -74,16 +74,16 @@ export class Limits {
     for (const { charge, amount } of spent) this.metrics.addAmount('budget_spent_total', amount, charge.limit.id)
     const own = spent.filter(({ charge }) => !charge.limit.shared)
     const shared = spent.filter(({ charge }) => charge.limit.shared)
-    if (own.length > 0) this.spendOwn(own.flatMap(one => spendingOf(one, keyOf(one.charge))))
+    if (own.length > 0) this.spendOwn(own.flatMap(expense => spendingOf(expense, keyOf(expense.charge))))
     if (shared.length === 0) return
-    const local = (): void => { this.spendOwn(shared.flatMap(one => spendingOf(one, localKeyOf(one.charge)))) }
-    const kept = this.server?.store.spend(shared.flatMap(one => spendingOf(one, keyOf(one.charge)))) ?? false
-    const settle = (kept: boolean): void => {
-      this.metrics.add('rate_store_total', kept ? 'ok' : 'unavailable')
-      if (!kept) local()
+    const local = (): void => { this.spendOwn(shared.flatMap(expense => spendingOf(expense, localKeyOf(expense.charge)))) }
+    const outcome = this.server?.store.spend(shared.flatMap(expense => spendingOf(expense, keyOf(expense.charge)))) ?? false
+    const settle = (isKept: boolean): void => {
+      this.metrics.add('rate_store_total', isKept ? 'ok' : 'unavailable')
+      if (!isKept) local()
     }
-    if (typeof kept === 'boolean') settle(kept)
-    else kept.then(settle, local)
+    if (typeof outcome === 'boolean') settle(outcome)
+    else outcome.then(settle, local)
   }
 
   async close (): Promise<void> {
@@ -91,8 +91,8 @@ export class Limits {
   }
 
   private spendOwn (spendings: readonly Spending[]): void {
-    const kept = this.memory.spend(spendings)
-    if (typeof kept !== 'boolean') kept.then(kept => { if (!kept) this.own.spend(spendings) }, () => {})
+    const outcome = this.memory.spend(spendings)
+    if (typeof outcome !== 'boolean') outcome.then(isKept => { if (!isKept) this.own.spend(spendings) }, () => {})
   }
 
   private takeOwn (charges: readonly Charge[], toKey: (charge: Charge) => LimitKey): Admission | Promise<Admission> {

@@ -18,8 +18,8 @@ import type { Exchange } from './exchange.js'
  * Headers of proxies that no trusted proxy has written are never for the agent.
  */
 export function headersForAgent (exchange: Exchange, agent: Agent, headers: string[]): string[] {
-  const kept = withoutVerified(exchange, agent, headers)
-  return withChain(exchange, agent.credentials === null ? kept : agent.credentials.write(kept, exchange.outbound))
+  const remaining = withoutVerified(exchange, agent, headers)
+  return withChain(exchange, agent.credentials === null ? remaining : agent.credentials.write(remaining, exchange.outbound))
 }
 
 function withoutVerified (exchange: Exchange, agent: Agent, headers: string[]): string[] {

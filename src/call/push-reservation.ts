@@ -47,9 +47,9 @@ export class PushReservation {
     if (succeeded === false && kind === 'create') return this.free()
     const actual = id === null || entries.length !== 1 ? entries : [pushEntryOf([id])]
     // A new token: a delete that began earlier no longer frees the configuration.
-    const kept = pendingOf(this.change('keep', actual, newToken()))
+    const keeping = pendingOf(this.change('keep', actual, newToken()))
     const freed = actual[0] === entries[0] ? null : this.free()
-    return kept === null ? freed : Promise.all([kept, freed])
+    return keeping === null ? freed : Promise.all([keeping, freed])
   }
 
   private free (): Promise<unknown> | null {

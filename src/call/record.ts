@@ -38,7 +38,7 @@ function end (exchange: Exchange): void {
 }
 
 function record (exchange: Exchange, seconds: number): void {
-  const { agentName, response, services, span, found, rejection } = exchange
+  const { agentName, response, services, span, found: findings, rejection } = exchange
   services.heldBytes.release(exchange.held)
   exchange.atEnd?.()
   exchange.atEnd = null
@@ -54,8 +54,8 @@ function record (exchange: Exchange, seconds: number): void {
   if (services.audit.forwarded && exchange.forwarding !== null && exchange.label !== 'Preflight') {
     services.audit.record(callEntry(exchange, outcome, exchange.active))
   }
-  if (decisions !== null && decisions.wants(outcome, found)) {
-    decisions.add(endedCall(exchange, outcome, seconds, rejection, found))
+  if (decisions !== null && decisions.wants(outcome, findings)) {
+    decisions.add(endedCall(exchange, outcome, seconds, rejection, findings))
   }
   if (requests !== null && exchange.received !== null) requests.add(keptRequest(exchange, exchange.received, outcome, rejection))
   if (exchange.rejectedSource === null || exchange.identity === null) logCall(exchange, outcome, seconds, 0)
@@ -83,7 +83,7 @@ function endedCall (
   outcome: Outcome,
   seconds: number,
   rejection: Rejection | null,
-  found: readonly PhaseFindings[] | null
+  findings: readonly PhaseFindings[] | null
 ): Ended {
   const { requested, principal, identity } = exchange
   const { taskId, contextId } = exchange.task
@@ -106,7 +106,7 @@ function endedCall (
     caller: principal === null ? null : (identity?.describe(principal) ?? null),
     port: exchange.request.socket.remotePort ?? 0,
     refusal: rejection,
-    found: found ?? NOTHING_FOUND,
+    found: findings ?? NOTHING_FOUND,
     answers: exchange.answers ?? NO_ANSWERS
   }
 }

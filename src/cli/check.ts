@@ -163,8 +163,8 @@ function last ({ file, summary, ok }: CheckResult): string {
   return `${file}: ok: ${amount(summary.agents, 'agent', 'agents')}, ${amount(summary.policies, 'policy', 'policies')}\n`
 }
 
-function amount (count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`
+function amount (count: number, singular: string, many: string): string {
+  return `${count} ${count === 1 ? singular : many}`
 }
 
 /** One case per problem; warnings fail nothing. Without a problem, one case that passes. */

@@ -61,7 +61,7 @@ function ruleIn (
   [agent, position]: [number, number]
 ): Pick<RuleFound, 'at' | 'definition'> {
   for (const list of LISTS) {
-    const index = policy[list]?.findIndex(one => one.id === id) ?? -1
+    const index = policy[list]?.findIndex(rule => rule.id === id) ?? -1
     if (index < 0) continue
     const layer = from[list]
     const steps = [list, index]

@@ -133,7 +133,7 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   const chosen = withResponse(picked, args.response, file)
   const headers = args.headers.flatMap(text => parseHeader(text))
   const config = await configOf(args)
-  const known = new Map<string, Promise<KnownAgent>>()
+  const knownAgents = new Map<string, Promise<KnownAgent>>()
   const options = {
     config,
     agent: args.agent,
@@ -141,9 +141,9 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
     headers,
     answers: (args.external ?? null) === null ? undefined : answersOf(readAnswers(args.external as string)),
     known: (agent: AgentConfig): Promise<KnownAgent> => {
-      const made = known.get(agent.name) ?? knownAgent(agent, config, args)
-      known.set(agent.name, made)
-      return made
+      const promise = knownAgents.get(agent.name) ?? knownAgent(agent, config, args)
+      knownAgents.set(agent.name, promise)
+      return promise
     }
   }
   const explanations: Explanation[] = []
@@ -322,11 +322,11 @@ async function knownAgent (agent: AgentConfig, config: Config, args: Pick<Explai
 /* Reads the values of `--caller` and `--external`. */
 
 /**
- * @param given JSON, or the name of a JSON or YAML file
+ * @param argument JSON, or the name of a JSON or YAML file
  * @throws {CannotExplain} for a value that describes no caller
  */
-function readCaller (given: string, config: Config): { readonly caller: Principal, readonly chain: Chain | null } {
-  const { value, fail } = readGiven(given, '--caller', callerSpec('The caller.'), 'the caller')
+function readCaller (argument: string, config: Config): { readonly caller: Principal, readonly chain: Chain | null } {
+  const { value, fail } = readGiven(argument, '--caller', callerSpec('The caller.'), 'the caller')
   const spec = value as CallerSpec
   const sources = sourcesOf(config)
   if (spec.source !== undefined && config.identity !== null && !sources.includes(spec.source)) {
@@ -337,24 +337,24 @@ function readCaller (given: string, config: Config): { readonly caller: Principa
 }
 
 /**
- * @param given JSON, or the name of a JSON or YAML file
+ * @param argument JSON, or the name of a JSON or YAML file
  * @returns the answers of policy servers, by name
  * @throws {CannotExplain} for a value that is not a list of answers
  */
-function readAnswers (given: string): RecordedAnswers {
-  return readGiven(given, '--external', recordedAnswers, 'the answers').value as RecordedAnswers
+function readAnswers (argument: string): RecordedAnswers {
+  return readGiven(argument, '--external', recordedAnswers, 'the answers').value as RecordedAnswers
 }
 
 function readGiven (
-  given: string,
+  argument: string,
   flag: string,
   schema: Schema,
   what: string
 ): { readonly value: unknown, readonly fail: (message: string) => never } {
-  const inline = given.trimStart().startsWith('{')
-  const content = inline ? { text: given } : readText(given)
+  const inline = argument.trimStart().startsWith('{')
+  const content = inline ? { text: argument } : readText(argument)
   const fail = (message: string): never => {
-    throw new CannotExplain(`${flag}${inline ? '' : ` ${given}`}: ${message}`)
+    throw new CannotExplain(`${flag}${inline ? '' : ` ${argument}`}: ${message}`)
   }
   if ('message' in content) return fail(content.message)
   const { readable, root, problems } = readYaml(content.text, null)

@@ -79,11 +79,11 @@ async function init (args: InitArguments, io: Output): Promise<number> {
       written,
       configuration: text,
       tests: tests.files.map(({ name, text }) => ({ file: name, text })),
-      agents: plan.agents.map(({ name, upstream, origin, known, proposed }) => ({
+      agents: plan.agents.map(({ name, upstream, origin, known: policies, proposed }) => ({
         name,
         upstream,
         card: origin,
-        policies: known.map(knownPolicy => knownPolicy.name),
+        policies: policies.map(knownPolicy => knownPolicy.name),
         proposed: proposed.map(({ proposal }) => ({ name: proposal.name, uri: proposal.uri }))
       })),
       warnings: tests.problems
@@ -135,13 +135,13 @@ function testsOf (
   written: boolean
 ): { readonly files: readonly Written[], readonly problems: readonly string[] } {
   const stem = join(dirname(file), basename(file).replace(/\.ya?ml$/i, ''))
-  const made = plan.agents.map(agent => {
+  const starters = plan.agents.map(agent => {
     const name = `${stem}${plan.agents.length === 1 ? '' : `.${agent.name}`}.test.yaml`
     return { name, ...starterTests(plan, agent, config, name, written) }
   })
   return {
-    files: made.flatMap(one => 'text' in one ? [{ name: one.name, text: one.text }] : []),
-    problems: made.flatMap(one => 'problem' in one ? [`no tests in ${one.name}: ${one.problem}`] : [])
+    files: starters.flatMap(starter => 'text' in starter ? [{ name: starter.name, text: starter.text }] : []),
+    problems: starters.flatMap(starter => 'problem' in starter ? [`no tests in ${starter.name}: ${starter.problem}`] : [])
   }
 }
 

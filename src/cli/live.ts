@@ -90,7 +90,7 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
     if (!loaded.ok) return unusable(`card ${loaded.problem}`, 'set card.url or card.file to the location of the card')
     const { cards } = loaded
     const sources = config.identity === null ? null : callerSources(config.identity)
-    const known: Readonly<Record<string, PolicyConfig>> = { ...loadCatalogue(), ...config.extensions }
+    const policies: Readonly<Record<string, PolicyConfig>> = { ...loadCatalogue(), ...config.extensions }
     let state: AgentState
     try {
       const options: AgentStateOptions = {
@@ -115,7 +115,7 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
       inForce: Object.fromEntries(agent.policies.map(({ name, policy }) => [name, policy])),
       byDefault: agent.extensions.join() === DEFAULT_POLICIES.join() ? DEFAULT_POLICIES : [],
       leftOut: agent.leftOut.map(({ name }) => name),
-      known
+      known: policies
     })]
     const shown =
       all.length <= MAX_FINDINGS
@@ -178,7 +178,7 @@ function asksForCredentials (card: unknown): boolean {
   const lists = [
     'securityRequirements', 'security_requirements', 'security'
   ].map(name => own(card, name)).filter(list => Array.isArray(list))
-  return lists.some(list => list.length > 0 && list.every((one: unknown) => isObject(one) && Object.keys(schemesOf(one)).length > 0))
+  return lists.some(list => list.length > 0 && list.every((entry: unknown) => isObject(entry) && Object.keys(schemesOf(entry)).length > 0))
 }
 
 /** 1.0 has `{"schemes": {name: {"list": […]}}}`, 0.3 `{name: […]}`. */

@@ -19,8 +19,8 @@ export function shortHelp (command: string): { readonly does: string, readonly f
  * @param command null: all commands
  */
 export function usage (command: string | null): string {
-  const one = command === null ? undefined : COMMANDS[command]
-  if (one === undefined) {
+  const definition = command === null ? undefined : COMMANDS[command]
+  if (definition === undefined) {
     const width = Math.max(...Object.keys(COMMANDS).map(name => name.length))
     return [
       `a2a-gateway ${packageVersion()} - checks every A2A call against the extensions of your agents`,
@@ -32,13 +32,13 @@ export function usage (command: string | null): string {
       'Environment: A2A_GATEWAY_CONFIG, _UPSTREAM, _LISTEN, _ADMIN, _LOG_LEVEL, _WORKERS; OTEL_* for traces, metrics and logs'
     ].join('\n')
   }
-  const { does, argumentsHelp = [], flags, notes = [], examples } = one
+  const { does, argumentsHelp = [], flags, notes = [], examples } = definition
   const described = [
     ...argumentsHelp, ...Object.entries(flags).map(([name, flag]) => `${withValue(name, flag).padEnd(COLUMN - 1)} ${flag.help}`)
   ]
-  const below = [...described, ...described.length === 0 ? [] : [''], ...notes, ...one.exits]
+  const below = [...described, ...described.length === 0 ? [] : [''], ...notes, ...definition.exits]
   return [
-    `a2a-gateway ${synopsisOf(command ?? '', one)}`,
+    `a2a-gateway ${synopsisOf(command ?? '', definition)}`,
     '',
     `  ${does}`,
     '',

@@ -41,7 +41,7 @@ export function credentialSecretFiles ({ send, identity }: UpstreamCredentialsCo
 
 function secretsOf ({ fromSecret, clientCredentials, exchange }: SentCredentialConfig): SecretConfig[] {
   return [fromSecret, clientCredentials?.client.secret, exchange?.client.secret, exchange?.actorToken]
-    .filter(one => one !== null && one !== undefined)
+    .filter(secret => secret !== null && secret !== undefined)
 }
 
 function textOf ({ file, env: variable }: SecretConfig, env: Environment, key: string): string {

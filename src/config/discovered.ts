@@ -79,14 +79,14 @@ export class Expansion {
       const name = String(source.name)
       for (const candidate of discovered.get(name) ?? []) {
         const leaveOut = (problem: string): void => { this.leftOut.push({ source: name, identifier: candidate.identifier, problem }) }
-        const known = dropped.get(keyOf(name, candidate.identifier))
-        if (known !== undefined) {
-          leaveOut(known)
+        const reason = dropped.get(keyOf(name, candidate.identifier))
+        if (reason !== undefined) {
+          leaveOut(reason)
           continue
         }
         const agent = agentFrom(source, candidate)
         const { path } = agent
-        const taken = typeof path === 'string' && (path === directory || paths.some(one => isAtOrBelow(path, one as string)))
+        const taken = typeof path === 'string' && (path === directory || paths.some(other => isAtOrBelow(path, other as string)))
         const upstream = parseUrl(candidate.upstream)
         const neighbour = upstreams.get(upstream?.origin ?? '')?.find(other =>
           other.source !== name && loosePath(other.url.pathname) !== loosePath(upstream?.pathname ?? '') &&
@@ -136,8 +136,8 @@ export class Expansion {
       const added = this.#added[at]
       const probe = at < this.#added.length ? undefined : this.#probes[at - this.#added.length]
       if (added !== undefined) {
-        const known = keyOf(added.source, added.agent.identifier)
-        if (!dropped.has(known)) dropped.set(known, problem.message.replaceAll(/agents\[\d+\]\.?/g, ''))
+        const agentKey = keyOf(added.source, added.agent.identifier)
+        if (!dropped.has(agentKey)) dropped.set(agentKey, problem.message.replaceAll(/agents\[\d+\]\.?/g, ''))
       } else if (probe !== undefined) own.push(atTemplate(problem, probe, index as number, rest))
       else own.push(problem)
     }
@@ -156,7 +156,7 @@ function keyOf (source: string, identifier: string): string {
 
 function originOf (name: string, source: Mapping, { identifier, published }: DiscoveredAgent): AgentOrigin {
   const cluster = isObject(source.kubernetes)
-  const allowed = items(source.allowPrivate).filter(one => typeof one === 'string')
+  const allowed = items(source.allowPrivate).filter(network => typeof network === 'string')
   return { source: name, kind: cluster ? 'kubernetes' : 'catalog', identifier, published, allowPrivate: cluster ? null : allowed }
 }
 
@@ -183,6 +183,6 @@ function agentFrom (source: Mapping, discoveredAgent: DiscoveredAgent): JsonObje
 function withMore (listed: unknown, more: readonly string[]): unknown {
   if (more.length === 0) return listed
   const own = listed === undefined ? DEFAULT_POLICIES : items(listed)
-  const names = new Set(own.flatMap(one => typeof one === 'string' ? [one] : Object.keys(mapping(one))))
+  const names = new Set(own.flatMap(entry => typeof entry === 'string' ? [entry] : Object.keys(mapping(entry))))
   return [...own, ...more.filter(name => !names.has(name))]
 }

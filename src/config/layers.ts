@@ -112,8 +112,8 @@ export class PolicyLayers {
 function layered (name: string, parts: readonly Part[]): LayeredPolicy {
   const value: Record<string, unknown> = {}
   const from = new Map<string, Layer>()
-  for (const { layer, value: given } of parts) {
-    for (const [key, content] of Object.entries(given)) {
+  for (const { layer, value: members } of parts) {
+    for (const [key, content] of Object.entries(members)) {
       if (!MERGED.has(key)) {
         value[key] = content
         from.set(key, layer)

@@ -135,14 +135,14 @@ interface BuildInput {
 
 const NO_DISCOVERED_FILES: Discovered = new Map()
 
-function build (value: unknown, { file, baseDir, env, overrides, checks, yaml, problems: found, discovered }: BuildInput): LoadResult {
+function build (value: unknown, { file, baseDir, env, overrides, checks, yaml, problems: faults, discovered }: BuildInput): LoadResult {
   const place = (problem: PathProblem): Diagnostic => {
     const source = overriding(overrides, problem.path)
     if (source !== null) return diagnostic(source, 0, 0, problem)
     return yaml === null ? diagnostic(file, 0, 0, problem) : at(file, yaml, locate(yaml.root, problem.path, problem.at), problem)
   }
   const rejected = applyOverrides(value, overrides).map(({ source, problem }) => diagnostic(source, 0, 0, problem))
-  return loadValue(value, { baseDir, env, place, catalogue: loadCatalogue(), checks, found: [...found, ...rejected], discovered })
+  return loadValue(value, { baseDir, env, place, catalogue: loadCatalogue(), checks, found: [...faults, ...rejected], discovered })
 }
 
 interface ValueOptions {
@@ -181,7 +181,7 @@ export function loadValue (value: unknown, options: ValueOptions): LoadResult {
 }
 
 function loadExpanded (expansion: Expansion, options: ValueOptions): LoadResult | { readonly dropped: ReadonlyMap<string, string> } {
-  const { baseDir, env, place, catalogue, checks, found, schemas = new SchemaFiles(baseDir) } = options
+  const { baseDir, env, place, catalogue, checks, found: faults, schemas = new SchemaFiles(baseDir) } = options
   const { value } = expansion
   const old = deprecations(configSchema, value)
   const invalid = validateConfig(value)
@@ -193,7 +193,7 @@ function loadExpanded (expansion: Expansion, options: ValueOptions): LoadResult 
   const { problems, warnings } = checkConfig(whole, { baseDir, env, layers })
   const further = checks.flatMap(check => check(whole, baseDir))
   const { own, dropped } = expansion.sort([...invalid, ...schemas.problems, ...directory.problems, ...problems, ...further])
-  const all = [...found, ...own.map(place), ...directory.found]
+  const all = [...faults, ...own.map(place), ...directory.found]
   const files = [...schemas.files, ...directory.files]
   if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: [...namedFiles(value, baseDir), ...files] }
   if (dropped.size > 0) return { dropped }
@@ -259,19 +259,19 @@ function walk (schema: Schema, root: Schema, value: unknown, path: Path): PathPr
   }
   if (typeof value !== 'object' || value === null) return branches
   return [...branches, ...Object.entries(value).flatMap(([key, child]) => {
-    const known =
+    const property =
       schema.properties !== undefined && Object.hasOwn(schema.properties, key)
         ? schema.properties[key]
         : typeof schema.additionalProperties === 'object'
           ? schema.additionalProperties
           : undefined
-    if (known === undefined) return []
+    if (property === undefined) return []
     const at = [...path, key]
     const here =
-      known.deprecated === true
-        ? [problemAt(at, `${dotted(at)} is deprecated and will be removed in a later release`, known['x-instead'], 'key')]
+      property.deprecated === true
+        ? [problemAt(at, `${dotted(at)} is deprecated and will be removed in a later release`, property['x-instead'], 'key')]
         : []
-    return [...here, ...walk(known, root, child, at)]
+    return [...here, ...walk(property, root, child, at)]
   })]
 }
 
@@ -301,7 +301,7 @@ interface Replacement {
 /** Returns a function that replaces the values of variables in a diagnostic by `${NAME}`. */
 function maskVariables ({ substituted, position }: Pick<YamlFile, 'substituted' | 'position'>): (diagnostic: Diagnostic) => Diagnostic {
   if (substituted.length === 0) return diagnostic => diagnostic
-  const replacements = substituted.flatMap(one => replacementsOf(one, position(one.offset).line))
+  const replacements = substituted.flatMap(substitution => replacementsOf(substitution, position(substitution.offset).line))
     // The longest first: a value can be a part of another one.
     .toSorted((a, b) => b.value.length - a.value.length)
   return diagnostic => {

@@ -58,8 +58,8 @@ function walk (value: unknown, schema: Schema, visit: Visit, exceptIn?: string):
   const { properties = {}, additionalProperties } = schema
   const others = typeof additionalProperties === 'object' ? additionalProperties : undefined
   if (schema.properties === undefined && others === undefined) return now
-  return Object.fromEntries(Object.entries(now).map(([name, one]) => {
+  return Object.fromEntries(Object.entries(now).map(([name, member]) => {
     const own = Object.hasOwn(properties, name) ? properties[name] : others
-    return [name, own === undefined ? one : walk(one, own, visit, exceptIn)]
+    return [name, own === undefined ? member : walk(member, own, visit, exceptIn)]
   }))
 }

@@ -18,10 +18,10 @@ export interface Origins {
 }
 
 /** Origins by the agent list. The configuration in effect and the loaded configuration share this list. */
-const known = new WeakMap<Config['agents'], Origins>()
+const originsByAgents = new WeakMap<Config['agents'], Origins>()
 
 export function rememberOrigins (config: Config, origins: Origins): void {
-  known.set(config.agents, origins)
+  originsByAgents.set(config.agents, origins)
 }
 
 /**
@@ -29,5 +29,5 @@ export function rememberOrigins (config: Config, origins: Origins): void {
  * @returns null for a configuration without a file, or from a large file
  */
 export function originsOf (config: Config): Origins | null {
-  return known.get(config.agents) ?? null
+  return originsByAgents.get(config.agents) ?? null
 }

@@ -75,8 +75,8 @@ export function sourceOf (overrides: Overrides, setting: Setting): string {
 export function applyOverrides (value: unknown, overrides: Overrides): { source: string, problem: PathProblem }[] {
   const problems: { source: string, problem: PathProblem }[] = []
   for (const setting of SETTINGS) {
-    const given = overrides[setting]
-    if (given === undefined) continue
+    const text = overrides[setting]
+    if (text === undefined) continue
     if (setting === 'upstream' && isObject(value) && Array.isArray(value.agents) && value.agents.length !== 1) {
       problems.push({
         source: sourceOf(overrides, setting),
@@ -90,7 +90,7 @@ export function applyOverrides (value: unknown, overrides: Overrides): { source:
       })
       continue
     }
-    put(value, PLACES[setting], setting === 'workers' && /^\d{1,9}$/.test(given) ? Number(given) : given)
+    put(value, PLACES[setting], setting === 'workers' && /^\d{1,9}$/.test(text) ? Number(text) : text)
   }
   return problems
 }
@@ -102,12 +102,12 @@ export function overriding (overrides: Overrides, path: readonly (string | numbe
 }
 
 /** Creates missing sections on the path. Leaves any other obstacle for validation to report. */
-function put (root: unknown, path: readonly (string | number)[], given: string | number): void {
+function put (root: unknown, path: readonly (string | number)[], value: string | number): void {
   let node = root
   path.forEach((step, index) => {
     if (!isObject(node) && !Array.isArray(node)) return
     const parent = node as Record<string | number, unknown>
-    if (index === path.length - 1) parent[step] = given
+    if (index === path.length - 1) parent[step] = value
     else if (parent[step] === undefined && isObject(node) && step !== 'agents') parent[step] = {}
     node = parent[step]
   })

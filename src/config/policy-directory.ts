@@ -71,12 +71,12 @@ export function readPolicyDirectory (
     }
   }
   problems.push(...clashes([...read.keys()], items(mapping(from).replace), builtIn, named, at))
-  const known = new Set([...builtIn, ...read.keys(), ...Object.keys(mapping(extensions))])
+  const policyNames = new Set([...builtIn, ...read.keys(), ...Object.keys(mapping(extensions))])
   const policyProblems = [...read].flatMap(([name, readPolicy]) => {
     if (readPolicy.problems.length > 0) return readPolicy.problems
     const further = checks.flatMap(check => check({ extensions: { [name]: readPolicy.policy }, agents: [] }, path))
       .map(({ path: [, , ...steps], ...problem }) => ({ ...problem, path: steps }))
-    return [...foreign(readPolicy, known), ...further].map(problem => readPolicy.place(problem))
+    return [...foreign(readPolicy, policyNames), ...further].map(problem => readPolicy.place(problem))
   })
   policyProblems.push(...cycles(read))
   return {
@@ -118,10 +118,10 @@ function clashes (
 }
 
 /** Finds what a policy of a directory cannot contain: secrets and policy servers of the configuration, and unknown policies. */
-function foreign ({ policy }: ReadPolicy, known: ReadonlySet<string>): PathProblem[] {
+function foreign ({ policy }: ReadPolicy, names: ReadonlySet<string>): PathProblem[] {
   const { inject, request, response, activation } = mapping(policy)
   const here = 'in a policy of a directory; write the key in extensions of the configuration, which may change this policy'
-  const secrets = items(inject).flatMap((one, index) => mapping(one).fromSecret === undefined
+  const secrets = items(inject).flatMap((injection, index) => mapping(injection).fromSecret === undefined
     ? []
     : [problemAt(['inject', index, 'fromSecret'], `inject[${index}].fromSecret cannot stand ${here}`, undefined, 'key')])
   const servers = Object.entries({ request, response }).flatMap(([key, rules]) =>
@@ -129,18 +129,18 @@ function foreign ({ policy }: ReadPolicy, known: ReadonlySet<string>): PathProbl
       ? []
       : [problemAt([key, index, 'external'], `${key}[${index}].external cannot stand ${here}`, undefined, 'key')])
   )
-  const unknown = items(mapping(activation).requires).flatMap((name, index) => typeof name !== 'string' || known.has(name)
+  const unknown = items(mapping(activation).requires).flatMap((name, index) => typeof name !== 'string' || names.has(name)
     ? []
-    : [problemAt(['activation', 'requires', index], `no policy is named ${formatValue(name)}`, didYouMean(name, [...known]))])
+    : [problemAt(['activation', 'requires', index], `no policy is named ${formatValue(name)}`, didYouMean(name, [...names]))])
   return [...secrets, ...servers, ...unknown]
 }
 
 /** Policies of the directory that require each other. */
 function cycles (read: ReadonlyMap<string, ReadPolicy>): Diagnostic[] {
   const next = (name: string): string[] =>
-    items(mapping(mapping(read.get(name)?.policy).activation).requires).filter(one => typeof one === 'string')
+    items(mapping(mapping(read.get(name)?.policy).activation).requires).filter(requirement => typeof requirement === 'string')
   return [...read].flatMap(([name, readPolicy]) => {
-    const seen = new Set<string>()
+    const names = new Set<string>()
     const open = next(name)
     for (let other = open.pop(); other !== undefined; other = open.pop()) {
       if (other === name) {
@@ -148,8 +148,8 @@ function cycles (read: ReadonlyMap<string, ReadPolicy>): Diagnostic[] {
           readPolicy.place(problemAt(['activation', 'requires'], `policy ${formatValue(name)} requires itself, also through others`, 'remove it'))
         ]
       }
-      if (seen.has(other)) continue
-      seen.add(other)
+      if (names.has(other)) continue
+      names.add(other)
       open.push(...next(other))
     }
     return []

@@ -26,13 +26,13 @@ const require = createRequire(import.meta.url)
 
 /**
  * Returns the validators that the build compiled for this schema.
- * @param made validators that the build compiled for a schema of this name, if any
+ * @param validators validators that the build compiled for a schema of this name, if any
  * @returns null when a different schema or Ajv release was used
  */
-export function precompiled (schema: Schema, made: Precompiled | null): Validators | null {
-  if (made === null || made.digest !== schemaDigest(schema)) return null
-  made.use(KEYWORDS)
-  return made
+export function precompiled (schema: Schema, validators: Precompiled | null): Validators | null {
+  if (validators === null || validators.digest !== schemaDigest(schema)) return null
+  validators.use(KEYWORDS)
+  return validators
 }
 
 /** Digest of all inputs of the compilation. It also changes with the order of keys. */

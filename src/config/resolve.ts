@@ -79,7 +79,7 @@ export function resolveConfig (
     identity: identityOf(file.identity),
     agentSources: file.agentSources.map(source => ({ ...source, catalog: catalogPlace(source.catalog, baseDir) })),
     delegation: file.delegation,
-    decisionPoints: Object.fromEntries(Object.entries(file.decisionPoints).map(([name, one]) => [name, decisionPointOf(one)])),
+    decisionPoints: Object.fromEntries(Object.entries(file.decisionPoints).map(([name, point]) => [name, decisionPointOf(point)])),
     rates: file.rates.map(({ rate, burst, ...limit }) => ({ ...limit, rate: rateOf(rate), burst: burst ?? rateOf(rate).count })),
     budgets: file.budgets,
     state: file.state,
@@ -113,7 +113,7 @@ function identityOf (identity: IdentityKeys | null): IdentityConfig | null {
       ? { apiKey: { ...apiKey, header: apiKey.header?.toLowerCase() ?? null } }
       : basic !== undefined ? { basic } : {}
   }
-  return { ...identity, sources: Object.fromEntries(Object.entries(identity.sources).map(([name, one]) => [name, sourceOf(one)])) }
+  return { ...identity, sources: Object.fromEntries(Object.entries(identity.sources).map(([name, source]) => [name, sourceOf(source)])) }
 }
 
 /** Time for which discovered keys stay in use while the issuer cannot be reached, as the default of `maxStale`. */

@@ -149,7 +149,7 @@ export class SchemaFiles {
       for (const [uri, document] of set.documents) documents.set(uri, document)
     }
     const visit = (value: unknown, here: Path, named: boolean): unknown => {
-      if (Array.isArray(value)) return value.map((one, index) => visit(one, [...here, index], false))
+      if (Array.isArray(value)) return value.map((element, index) => visit(element, [...here, index], false))
       if (!isObject(value)) return value
       const { file, $ref } = value
       if (!named && isFileName(file) && Object.keys(value).length === 1) {
@@ -217,8 +217,8 @@ export class SchemaFiles {
     if (set !== undefined) return { ref, set }
     // The configuration's own schema reports an invalid URI.
     if (FORMATS.uri(ref) !== null || this.unreadBases.some((base) => uri.startsWith(base))) return true
-    const known = [...this.sets.values()].flatMap(({ documents }) => [...documents.keys()])
-    const hint = known.length === 0 ? 'define the available schemas in bundles' : nearestUri(uri, known)
+    const uris = [...this.sets.values()].flatMap(({ documents }) => [...documents.keys()])
+    const hint = uris.length === 0 ? 'define the available schemas in bundles' : nearestUri(uri, uris)
     this.problems.push(problemAt(at, `${dotted(at)}: no bundle contains ${formatValue(uri)}`, hint, 'value', 'A2AGW_ERR_CONFIG_SCHEMA'))
     return true
   }
@@ -256,11 +256,11 @@ export class SchemaFiles {
 }
 
 /** Finds the nearest URI by the part after the last slash, because whole URIs are too long to compare. */
-function nearestUri (uri: string, known: readonly string[]): string {
+function nearestUri (uri: string, uris: readonly string[]): string {
   const last = (text: string): string => text.slice(text.lastIndexOf('/') + 1)
-  const near = didYouMean(last(uri), known.map(last))
-  const same = known.find((one) => last(one) === last(uri))
-  return same !== undefined ? `did you mean "${same}"?` : near ?? `such as "${known[0] ?? ''}"`
+  const near = didYouMean(last(uri), uris.map(last))
+  const same = uris.find((candidate) => last(candidate) === last(uri))
+  return same !== undefined ? `did you mean "${same}"?` : near ?? `such as "${uris[0] ?? ''}"`
 }
 
 /**

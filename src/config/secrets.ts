@@ -71,7 +71,7 @@ export function readSecrets ({ policies, card }: SecretUser, env: Environment): 
 
 /** Returns the absolute paths of all secret files that an agent uses. */
 export function secretFiles ({ policies, card }: SecretUser): string[] {
-  const headers = [card.headers, card.extended?.headers ?? {}].flatMap(one => Object.values(one))
+  const headers = [card.headers, card.extended?.headers ?? {}].flatMap(group => Object.values(group))
   return [...policies.flatMap(({ policy }) => policy.inject ?? []).map(({ fromSecret }) => fromSecret), ...headers]
     .map(source => source?.file)
     .filter(file => file !== undefined)

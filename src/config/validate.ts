@@ -79,8 +79,8 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
     }
     case 'additionalProperties': {
       const key = String(params.additionalProperty)
-      const known = Object.keys(schema.properties ?? {})
-      const hint = didYouMean(key, known) ?? `known keys: ${known.join(', ')}`
+      const keys = Object.keys(schema.properties ?? {})
+      const hint = didYouMean(key, keys) ?? `known keys: ${keys.join(', ')}`
       return at(
         `unknown key ${formatValue(key)}${path.length === 0 ? '' : ` in ${name}`}`, hint, [
           ...path, key

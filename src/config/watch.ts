@@ -98,8 +98,8 @@ export class FileWatch {
 
   /** Returns one text for the contents of all files. A file is read again only when its status has changed. */
   private read (): string {
-    const known = new Set(this.files)
-    for (const file of this.seen.keys()) if (!known.has(file)) this.seen.delete(file)
+    const files = new Set(this.files)
+    for (const file of this.seen.keys()) if (!files.has(file)) this.seen.delete(file)
     return this.files.map(file => {
       const before = this.seen.get(file)
       const now = contentOf(file, before)

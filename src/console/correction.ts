@@ -62,7 +62,7 @@ export function correctionOf (rejection: Rejection, violations: readonly EntryVi
       const steps = stepsOf(path)
       if (steps === null || steps.length === 0) notes.push({ path, expected: message })
       else root.put(steps, message)
-    } else if (!headers.some(one => one.name.toLowerCase() === header.toLowerCase()) && !without.includes(header)) {
+    } else if (!headers.some(other => other.name.toLowerCase() === header.toLowerCase()) && !without.includes(header)) {
       notes.push({ path, expected: message })
     }
   }

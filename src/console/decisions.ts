@@ -43,8 +43,8 @@ export class Decisions {
   }
 
   /** True when a call is kept. The caller checks this before it builds an entry, because most calls are not kept. */
-  wants (outcome: Outcome, found: readonly PhaseFindings[] | null): boolean {
-    return this.watched || isNotable(outcome, found)
+  wants (outcome: Outcome, findings: readonly PhaseFindings[] | null): boolean {
+    return this.watched || isNotable(outcome, findings)
   }
 
   add (ended: Ended): void {
@@ -60,10 +60,10 @@ export class Decisions {
    */
   since (last: number, filter: DecisionFilter | null = null): DecisionPage {
     this.look()
-    const kept = [...newerThan(this.notable, last), ...newerThan(this.plain, last)].toSorted((a, b) => a.number - b.number)
-    const dropped = last < 0 ? 0 : this.count - last - kept.length
-    const built = (one: Kept): DecisionEntry => decisionEntryOf(String(one.number), one.ended)
-    const entries: readonly (Kept | DecisionEntry)[] = filter === null ? kept : kept.map(built).filter(entry => matches(entry, filter))
+    const calls = [...newerThan(this.notable, last), ...newerThan(this.plain, last)].toSorted((a, b) => a.number - b.number)
+    const dropped = last < 0 ? 0 : this.count - last - calls.length
+    const built = (call: Kept): DecisionEntry => decisionEntryOf(String(call.number), call.ended)
+    const entries: readonly (Kept | DecisionEntry)[] = filter === null ? calls : calls.map(built).filter(entry => matches(entry, filter))
     const shown = entries.slice(-PAGE).map(entry => 'ended' in entry ? built(entry) : entry)
     const beyond = last < 0 ? 0 : entries.length - shown.length
     return { last: this.count, missed: Math.max(0, dropped) + beyond, entries: shown }
@@ -89,15 +89,15 @@ export class Decisions {
   }
 }
 
-function isNotable (outcome: Outcome, found: readonly PhaseFindings[] | null): boolean {
-  return outcome !== 'forwarded' || (found !== null && found.length > 0)
+function isNotable (outcome: Outcome, findings: readonly PhaseFindings[] | null): boolean {
+  return outcome !== 'forwarded' || (findings !== null && findings.length > 0)
 }
 
 function newerThan (ring: Ring<Kept>, last: number): Kept[] {
   const entries: Kept[] = []
-  for (const kept of ring.newest()) {
-    if (kept.number <= last) break
-    entries.push(kept)
+  for (const call of ring.newest()) {
+    if (call.number <= last) break
+    entries.push(call)
   }
   return entries
 }

@@ -86,10 +86,10 @@ export interface DecisionEntry {
 }
 
 export function decisionEntryOf (id: string, ended: Ended): DecisionEntry {
-  const { refusal: rejection, found } = ended
-  const violations = found.flatMap(violationsOf)
+  const { refusal: rejection, found: findings } = ended
+  const violations = findings.flatMap(violationsOf)
   const first = violations.find(violation => violation.mode === 'enforce') ?? violations[0]
-  const edited = [...new Set(found.flatMap(phaseFindings => phaseFindings.edited))]
+  const edited = [...new Set(findings.flatMap(phaseFindings => phaseFindings.edited))]
   return {
     id,
     at: ended.at,

@@ -53,7 +53,7 @@ const VERSIONS = ['0.3', '1.0'] as const
 
 export async function matrixOf (source: ConsoleSource): Promise<{ readonly rows: readonly MatrixRow[], readonly omitted: number }> {
   const metrics = await source.metrics()
-  const seen = sumBy(metrics, 'activations_total', labels => keyOf(labels.agent, labels.extension, labels.source, labels.echo))
+  const activations = sumBy(metrics, 'activations_total', labels => keyOf(labels.agent, labels.extension, labels.source, labels.echo))
   const operations = sumBy(metrics, 'requests_total', labels => keyOf(labels.agent, labels.operation))
   const rows: MatrixRow[] = []
   let omitted = 0
@@ -63,7 +63,7 @@ export async function matrixOf (source: ConsoleSource): Promise<{ readonly rows:
     rows.push(
       ...uris.slice(0, room).map(uri =>
         rowOf(agent, uri, {
-          extension: (label, who, echo) => seen.get(keyOf(agent.name, label, who, echo)) ?? 0,
+          extension: (label, who, echo) => activations.get(keyOf(agent.name, label, who, echo)) ?? 0,
           operation: name => operations.get(keyOf(agent.name, name)) ?? 0
         })
       )
@@ -92,7 +92,7 @@ interface Counts {
 
 function rowOf ({ name, config, state }: ConsoleAgent, uri: string, { extension: count, operation }: Counts): MatrixRow {
   const policies = state === null ? [] : VERSIONS.map(version => state.policy[version])
-  const label = policies.map(policy => policy.labels.get(uri)).find(one => one !== undefined) ?? uri
+  const label = policies.map(policy => policy.labels.get(uri)).find(text => text !== undefined) ?? uri
   const listed = config.policies.find(policy => policy.name === label || policy.policy.uri === uri || policy.policy.uriPattern === uri)
   const required = policies.flatMap(policy => policy.required).find(requiredExtension => requiredExtension.uri === uri)
   const own = state !== null && VERSIONS.some(version =>
@@ -112,7 +112,7 @@ function rowOf ({ name, config, state }: ConsoleAgent, uri: string, { extension:
       confirmed: count(label, 'client', 'confirmed') + count(label, 'gateway', 'confirmed'),
       absent: count(label, 'client', 'absent') + count(label, 'gateway', 'absent'),
       unexpected: count(label, 'client', 'unexpected'),
-      additions: listed === undefined ? 0 : additionsOf(listed.policy).reduce((sum, one) => sum + operation(one), 0)
+      additions: listed === undefined ? 0 : additionsOf(listed.policy).reduce((sum, addition) => sum + operation(addition), 0)
     }
   }
 }

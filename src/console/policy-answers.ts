@@ -46,8 +46,8 @@ const MASKED = '…'
 
 /** Adds answers of a call, within bounds. */
 export function withAnswers (before: readonly KeptAnswer[] | null, settled: readonly Settled[]): readonly KeptAnswer[] {
-  const kept = before ?? []
-  return kept.length >= ANSWERS ? kept : [...kept, ...settled.slice(0, ANSWERS - kept.length).map(keptAnswer)]
+  const answers = before ?? []
+  return answers.length >= ANSWERS ? answers : [...answers, ...settled.slice(0, ANSWERS - answers.length).map(keptAnswer)]
 }
 
 function keptAnswer ({ asking: { rule, use, phase, mode, body }, answer, outcome, refused }: Settled): KeptAnswer {
@@ -69,7 +69,7 @@ function keptAnswer ({ asking: { rule, use, phase, mode, body }, answer, outcome
 }
 
 function obligationText ({ type, properties: { action, path, name } }: Obligation): string {
-  return truncate([type, action, path, name].filter(one => typeof one === 'string').join(' '))
+  return truncate([type, action, path, name].filter(part => typeof part === 'string').join(' '))
 }
 
 /** Returns the answer with its question, without data. */
@@ -95,7 +95,7 @@ function maskedContext (context: unknown): unknown {
   const { selected } = context
   return {
     ...context,
-    ...(Array.isArray(selected) ? { selected: selected.map(one => isObject(one) ? { ...one, value: MASKED } : MASKED) } : {}),
+    ...(Array.isArray(selected) ? { selected: selected.map(entry => isObject(entry) ? { ...entry, value: MASKED } : MASKED) } : {}),
     ...Object.fromEntries(['request', 'result'].filter(name => Object.hasOwn(context, name)).map(name => [name, MASKED]))
   }
 }

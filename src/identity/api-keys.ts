@@ -60,9 +60,9 @@ export class ApiKeys implements Source {
 
   verify (key: string, { now }: Pick<Circumstances, 'now'>): CredentialResult {
     if (key === '' || key.length > MAX_KEY_CHARS) return MALFORMED
-    const known = this.keys.get(keyDigest(key))
-    if (known === undefined) return UNKNOWN
-    return now < known.expires ? { principal: known.principal } : EXPIRED
+    const entry = this.keys.get(keyDigest(key))
+    if (entry === undefined) return UNKNOWN
+    return now < entry.expires ? { principal: entry.principal } : EXPIRED
   }
 }
 
@@ -84,8 +84,8 @@ export class BasicKeys implements Source {
     const text = Buffer.from(credential, 'base64').toString()
     const colon = text.indexOf(':')
     if (colon < 0) return MALFORMED
-    const known = this.keys.get(keyDigest(text.slice(colon + 1)))
-    if (known === undefined || !known.names.includes(text.slice(0, colon))) return UNKNOWN
-    return now < known.expires ? { principal: known.principal } : EXPIRED
+    const entry = this.keys.get(keyDigest(text.slice(colon + 1)))
+    if (entry === undefined || !entry.names.includes(text.slice(0, colon))) return UNKNOWN
+    return now < entry.expires ? { principal: entry.principal } : EXPIRED
   }
 }

@@ -4,6 +4,6 @@
 export function isFor (aud: unknown, audiences: readonly string[]): boolean {
   if (typeof aud === 'string') return audiences.includes(aud)
   if (!Array.isArray(aud)) return false
-  for (const one of aud) if (audiences.includes(one as string)) return true
+  for (const value of aud) if (audiences.includes(value as string)) return true
   return false
 }

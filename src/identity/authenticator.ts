@@ -87,21 +87,21 @@ export class Authenticator {
   private credentials (presented: Presented, requirement: Requirement, how: Circumstances): Authentication | Promise<Authentication> {
     let slot: Slot | null = null
     let credential = ''
-    for (const one of this.slots) {
-      const presentedCredential = credentialOf(presented, one.carrier)
+    for (const candidate of this.slots) {
+      const presentedCredential = credentialOf(presented, candidate.carrier)
       if (presentedCredential === null) continue
       if (slot !== null) return this.several(presented, requirement, how)
-      slot = one
+      slot = candidate
       credential = presentedCredential
     }
     return slot === null ? MISSING : verified(slot, credential, how)
   }
 
   /** A certificate that no source accepts adds nothing: the caller of the token could also come without it. */
-  private joinedTo (result: Authentication, found: Readable, now: number): Authentication {
-    if (result.kind === 'missing') return ofCertificate(found, now)
+  private joinedTo (result: Authentication, reading: Readable, now: number): Authentication {
+    if (result.kind === 'missing') return ofCertificate(reading, now)
     if (result.kind !== 'caller') return result
-    const other = ofCertificate(found, now)
+    const other = ofCertificate(reading, now)
     if (other.kind !== 'caller') return result
     const certificate = other.principal
     let joined = this.joined.get(result.principal)
@@ -147,8 +147,8 @@ function resultOf ({ carrier }: Slot, { name }: Source, result: CredentialResult
 }
 
 /** The first source that accepts the certificate decides. */
-function ofCertificate (found: Readable, now: number): Authentication {
-  const { certificate, carrier, sources } = found
+function ofCertificate (reading: Readable, now: number): Authentication {
+  const { certificate, carrier, sources } = reading
   if (certificate === null || sources.length === 0) return MISSING
   let problem: CredentialProblem = 'unknown_key'
   for (const source of sources) {
@@ -156,7 +156,7 @@ function ofCertificate (found: Readable, now: number): Authentication {
     if ('principal' in result) return { kind: 'caller', principal: result.principal, carrier }
     if (result.problem !== 'unknown_key') problem = result.problem
   }
-  return { kind: 'failed', problem, source: onlyOne(found), carrier }
+  return { kind: 'failed', problem, source: onlyOne(reading), carrier }
 }
 
 function onlyOne ({ sources }: Readable): string | null {

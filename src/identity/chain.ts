@@ -173,12 +173,12 @@ function chainOf (claims: JsonObject): Chain | null {
 }
 
 function isBudgets (value: unknown): value is ChainBudgets {
-  return isObject(value) && Object.values(value).every(one =>
-    Array.isArray(one) && one.length === 2 && one.every(amount => typeof amount === 'number' && amount >= 0))
+  return isObject(value) && Object.values(value).every(budget =>
+    Array.isArray(budget) && budget.length === 2 && budget.every(amount => typeof amount === 'number' && amount >= 0))
 }
 
 function isTexts (value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every(one => typeof one === 'string')
+  return Array.isArray(value) && value.every(text => typeof text === 'string')
 }
 
 function isTextOrNone (value: unknown): value is string | undefined {

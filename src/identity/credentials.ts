@@ -104,16 +104,16 @@ function decoded (text: string): string {
  * @param headers flat list of lower-case names and values
  */
 export function withoutCredentials (headers: string[], carriers: readonly Carrier[]): string[] {
-  let kept = headers
+  let remaining = headers
   for (const carrier of carriers) {
     const { in: place } = carrier
     if (place === 'header' || place === 'cookie' || place === 'metadata') {
-      kept = withoutCarrier(
-        kept, carrier, place === 'cookie' ? 'cookie' : plainHeaderName(carrier.name)
+      remaining = withoutCarrier(
+        remaining, carrier, place === 'cookie' ? 'cookie' : plainHeaderName(carrier.name)
       )
     }
   }
-  return kept
+  return remaining
 }
 
 /** @param plain name of the header, as `plainHeaderName` returns it; all spellings have its length */
@@ -152,16 +152,16 @@ function ofScheme ({ scheme }: Carrier, value: string): boolean {
 }
 
 function withoutCookie (header: string, name: string): string | null {
-  const kept = header.split(';').map(pair => pair.trim()).filter(pair => pair !== '' && cookieName(pair) !== name)
-  return kept.length === 0 ? null : kept.join('; ')
+  const pairs = header.split(';').map(pair => pair.trim()).filter(pair => pair !== '' && cookieName(pair) !== name)
+  return pairs.length === 0 ? null : pairs.join('; ')
 }
 
 /** Removes the parameters of carriers from a query. @param query with its leading `?`, or '' */
 export function queryWithoutCredentials (query: string, carriers: readonly Carrier[]): string {
   const names = carriers.filter(carrier => carrier.in === 'query').map(({ name }) => name)
   if (query === '' || names.length === 0) return query
-  const kept = query.slice(1).split('&').filter(pair => !names.includes(parameterName(pair)))
-  return kept.length === 0 ? '' : `?${kept.join('&')}`
+  const pairs = query.slice(1).split('&').filter(pair => !names.includes(parameterName(pair)))
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
 
 /** Names of the headers on which the result of an authentication depends, for `Vary`. */

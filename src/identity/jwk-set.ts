@@ -51,7 +51,7 @@ function keyOf (jwk: JsonObject): VerificationKey | null {
   if (use !== undefined && use !== 'sig') return null
   if (Array.isArray(operations) && !operations.includes('verify')) return null
   const possible = possibleAlgorithms(jwk)
-  const algorithms = typeof alg === 'string' ? possible.filter(one => one === alg) : possible
+  const algorithms = typeof alg === 'string' ? possible.filter(algorithm => algorithm === alg) : possible
   if (algorithms.length === 0) return null
   const identity = JSON.stringify([kty, jwk['crv'], jwk['n'], jwk['e'], jwk['x'], jwk['y']])
   return {

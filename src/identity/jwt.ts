@@ -146,5 +146,5 @@ export function principalOf (
 
 function listOf (value: unknown): readonly string[] {
   const list = typeof value === 'string' ? value.split(' ') : Array.isArray(value) ? value : []
-  return list.filter((one): one is string => typeof one === 'string' && one !== '').slice(0, VALUES)
+  return list.filter((text): text is string => typeof text === 'string' && text !== '').slice(0, VALUES)
 }

@@ -19,8 +19,8 @@ export function requirementOf (
   audiences: Requirement['audiences'] = null
 ): Requirement {
   return {
-    alternatives: require === null ? sources.map(({ name }) => [name]) : require.filter(one => !one.includes(ANONYMOUS)),
-    anonymous: require?.some(one => one.length === 1 && one[0] === ANONYMOUS) ?? false,
+    alternatives: require === null ? sources.map(({ name }) => [name]) : require.filter(names => !names.includes(ANONYMOUS)),
+    anonymous: require?.some(names => names.length === 1 && names[0] === ANONYMOUS) ?? false,
     certificates: certificatesOf(sources),
     audiences
   }

@@ -194,16 +194,16 @@ function runtime (name: string): unknown {
 }
 
 type AjvFormats = Readonly<Record<string, unknown>>
-let known: AjvFormats | null = null
+let ajvFormats: AjvFormats | null = null
 
 /**
  * Formats by name, with the same replacements as in ajv.ts: the original `url` is quadratic, and `regex` depends on the version of Node.
  * @returns expressions, functions, objects that contain one of them (`validate`), and true for formats that accept all
  */
 export function knownFormats (): AjvFormats {
-  if (known === null) {
+  if (ajvFormats === null) {
     const { fullFormats } = require('ajv-formats/dist/formats.js') as { readonly fullFormats: AjvFormats }
-    known = { ...fullFormats, url: fullFormats['uri'], regex: isRegex }
+    ajvFormats = { ...fullFormats, url: fullFormats['uri'], regex: isRegex }
   }
-  return known
+  return ajvFormats
 }

@@ -110,15 +110,15 @@ interface Sets extends Place {
 }
 
 function set (old: readonly unknown[], now: readonly unknown[], { path, add, what, grows }: Sets): void {
-  const less = (one: readonly unknown[], other: readonly unknown[]): number =>
-    one.filter(a => !other.some(b => isDeepStrictEqual(a, b))).length
+  const less = (values: readonly unknown[], other: readonly unknown[]): number =>
+    values.filter(a => !other.some(b => isDeepStrictEqual(a, b))).length
   const [added, gone] = [less(now, old), less(old, now)]
   if (added > 0) add(grows, path, `${added} more: ${what}`)
   if (gone > 0) add(OPPOSITE[grows], path, `${gone} fewer: ${what}`)
 }
 
 function list (key: string, old: readonly unknown[], now: readonly unknown[], path: string, add: Add): void {
-  if (old.length === now.length) return old.forEach((one, i) => { compare(one, now[i], `${path}/${i}`, add) })
+  if (old.length === now.length) return old.forEach((schema, i) => { compare(schema, now[i], `${path}/${i}`, add) })
   const grows = key === 'allOf' || key === 'prefixItems' ? 'tightened' : 'loosened'
   const common = Math.min(old.length, now.length)
   add(now.length > old.length ? grows : OPPOSITE[grows], path, `${key} has ${now.length} schemas instead of ${old.length}`)

@@ -73,7 +73,7 @@ function perMember ({ schema }: KeywordCxt, each = EACH): number {
     each *
     (1 +
       (typeof schema === 'object' && schema !== null
-        ? Object.values(schema as object).reduce<number>((sum, one) => sum + 1 + (Array.isArray(one) ? one.length : 0), 0)
+        ? Object.values(schema as object).reduce<number>((sum, member) => sum + 1 + (Array.isArray(member) ? member.length : 0), 0)
         : 0))
   )
 }
@@ -185,12 +185,12 @@ function exactOnly (cxt: KeywordCxt): void {
  */
 function chargeMerges (cxt: KeywordCxt): void {
   const { mergeEvaluated, mergeValidEvaluated } = cxt
-  cxt.mergeEvaluated = (...given) => {
-    mergeEvaluated.apply(cxt, given)
+  cxt.mergeEvaluated = (...args) => {
+    mergeEvaluated.apply(cxt, args)
     chargeMerged(cxt)
   }
-  cxt.mergeValidEvaluated = (...given) => {
-    const merged = mergeValidEvaluated.apply(cxt, given)
+  cxt.mergeValidEvaluated = (...args) => {
+    const merged = mergeValidEvaluated.apply(cxt, args)
     chargeMerged(cxt)
     return merged
   }

@@ -40,15 +40,15 @@ export function chargeKey (key: string, each: number): void {
 
 /** Linear in the size of the items: equal JSON values have equal canonical text (key order does not count). */
 export function areUnique (items: readonly unknown[]): boolean {
-  const seen = new Set<unknown>()
+  const keys = new Set<unknown>()
   for (let i = 0; i < items.length; i++) {
     const item = items[i]
     // Canonical text of an object never begins like that of a string.
     const key = typeof item === 'object' && item !== null ? canonical(item) : typeof item === 'string' ? JSON.stringify(item) : item
     if (isInexact(item)) throw new InexactNumber()
     spendBudget((typeof key === 'string' ? 4 : 2) * EACH + (typeof key === 'string' ? key.length * CHARACTER : 0))
-    if (seen.has(key)) return false
-    seen.add(key)
+    if (keys.has(key)) return false
+    keys.add(key)
   }
   return true
 }

@@ -106,7 +106,7 @@ function unevaluatedProperties (): CodeKeywordDefinition {
         const evaluated = Object.entries(props ?? {}).filter(([, done]) => done).map(([name]) => name)
         gen.forIn('key', data, key => {
           if (evaluated.length === 0) check(key)
-          else gen.if(evaluated.map(name => _`${key} !== ${name}`).reduce((all, one) => _`${all} && ${one}`), () => check(key))
+          else gen.if(evaluated.map(name => _`${key} !== ${name}`).reduce((all, condition) => _`${all} && ${condition}`), () => check(key))
         })
       }
       it.props = true

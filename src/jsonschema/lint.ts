@@ -95,11 +95,11 @@ export function lintDocuments (
   patterns: Patterns
 ): (SchemaProblem & { readonly uri: string }) | ReadonlyMap<string, unknown> {
   const needed = new Map<string, unknown>([[entry, documents.get(entry)]])
-  const known = [...documents.keys(), ...META_SCHEMAS]
+  const uris = [...documents.keys(), ...META_SCHEMAS]
   let nodes = 0
   // The iteration includes entries that are added to the map during the loop.
   for (const [uri, schema] of needed) {
-    const walk: Walk = { patterns, limits, nodes, ids: new Set(known), references: [], problems: [], over: false }
+    const walk: Walk = { patterns, limits, nodes, ids: new Set(uris), references: [], problems: [], over: false }
     visit(schema, 'schema', { pointer: '', base: uri, depth: 0 }, walk)
     nodes = walk.nodes
     for (const { uri: target, text, pointer } of walk.references) {
@@ -228,18 +228,18 @@ function unfoldedSize (entry: string, documents: ReadonlyMap<string, unknown>, l
   const active = new Set<unknown>()
   const cost = (schema: unknown, depth: number, uri: string): number => {
     if (typeof schema !== 'object' || schema === null || active.has(schema)) return 1
-    const known = memo.get(schema)
-    if (known !== undefined) return known
+    const cachedCost = memo.get(schema)
+    if (cachedCost !== undefined) return cachedCost
     if (depth > limits.chain) return Number.POSITIVE_INFINITY
     active.add(schema)
     let total = 1
     for (const [key, child] of Object.entries(schema)) {
       if (STORED.has(key)) continue
       if (key === '$ref' && typeof child === 'string') total += follow(child, depth + 1, uri)
-      else if (SCHEMA_LIST_KEYWORDS.has(key) && Array.isArray(child)) for (const one of child) total += cost(one, depth + 1, uri)
+      else if (SCHEMA_LIST_KEYWORDS.has(key) && Array.isArray(child)) for (const member of child) total += cost(member, depth + 1, uri)
       else if (ONE.has(key)) total += cost(child, depth + 1, uri)
       else if (MAP.has(key) && typeof child === 'object' && child !== null) {
-        for (const one of Object.values(child)) total += cost(one, depth + 1, uri)
+        for (const member of Object.values(child)) total += cost(member, depth + 1, uri)
       }
       if (total > limits.unfolded) break
     }

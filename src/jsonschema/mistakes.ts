@@ -74,7 +74,7 @@ export function mistakesIn (schema: unknown): SchemaMistake[] {
 function visit (value: unknown, role: Role, pointer: string, draft: Draft, schemaMistakes: SchemaMistake[]): void {
   if (typeof value !== 'object' || value === null || role === 'constant' || role === 'other' || schemaMistakes.length >= MAX_MISTAKES) return
   if (Array.isArray(value)) {
-    if (role === 'schemas') value.forEach((one, index) => { visit(one, 'schema', `${pointer}/${index}`, draft, schemaMistakes) })
+    if (role === 'schemas') value.forEach((schema, index) => { visit(schema, 'schema', `${pointer}/${index}`, draft, schemaMistakes) })
     return
   }
   for (const [key, child] of Object.entries(value)) {

@@ -21,12 +21,12 @@ const compiled = new WeakMap<SchemaSet, Map<string, CompileResult>>()
  * @param setting of the agent, for a schema whose document states its `$schema`
  */
 export function compileRef ({ ref, set }: SchemaRef, setting: JsonSchemaConfig['formats'] = 'draft'): CompileResult {
-  let known = compiled.get(set)
-  if (known === undefined) compiled.set(set, known = new Map())
+  let results = compiled.get(set)
+  if (results === undefined) compiled.set(set, results = new Map())
   const formats = formatsOf(set.documents.get(ref.split('#', 1)[0] ?? '')?.schema, setting, true)
   const key = `${formats} ${ref}`
-  let result = known.get(key)
-  if (result === undefined) known.set(key, result = compileNew(ref, set, formats))
+  let result = results.get(key)
+  if (result === undefined) results.set(key, result = compileNew(ref, set, formats))
   return result
 }
 

@@ -147,14 +147,14 @@ function notValidated (error: unknown, value: unknown): DataViolation {
 
 function violationsOf (errors: readonly ErrorObject[]): DataViolation[] {
   const dataViolations: DataViolation[] = []
-  const seen = new Set<string>()
+  const keys = new Set<string>()
   for (const error of errors) {
     // The follow-up error of `if` contains less than the errors of the branches beside it.
     if (error.keyword === 'if' && errors.length > 1) continue
     const violation = { path: pathOf(error), message: messageOf(error) }
     const key = `${violation.path} ${violation.message}`
-    if (seen.has(key)) continue
-    seen.add(key)
+    if (keys.has(key)) continue
+    keys.add(key)
     dataViolations.push(violation)
     if (dataViolations.length === MAX_VIOLATIONS) break
   }
@@ -215,13 +215,13 @@ const MAX_QUOTED_CHARS = 500
 
 function smallerThan (value: unknown, limit: number): boolean {
   const stack: unknown[] = [value]
-  let seen = 0
+  let count = 0
   while (stack.length > 0) {
     const item = stack.pop()
-    if (++seen > limit) return false
+    if (++count > limit) return false
     if (typeof item !== 'object' || item === null) continue
     const children = Array.isArray(item) ? item : Object.values(item)
-    if (seen + children.length > limit) return false
+    if (count + children.length > limit) return false
     for (let i = 0; i < children.length; i++) stack.push(children[i])
   }
   return true

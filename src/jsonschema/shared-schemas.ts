@@ -18,10 +18,10 @@ export function compileShared (schema: unknown, formats: Formats = 'assert'): Co
   const key = schemaKey(schema, formats)
   const compileResult = shared.get(key)?.deref()
   if (compileResult !== undefined) return compileResult
-  const made = compileSchema(schema, new Patterns(), formats)
-  shared.set(key, new WeakRef(made))
-  gone.register(made, key)
-  return made
+  const result = compileSchema(schema, new Patterns(), formats)
+  shared.set(key, new WeakRef(result))
+  gone.register(result, key)
+  return result
 }
 
 const digests = new WeakMap<object, string>()

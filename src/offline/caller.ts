@@ -125,13 +125,13 @@ function holds (condition: CallerConfig, caller: Principal): boolean {
 }
 
 function expectationText (key: string, expected: unknown, caller: Principal): string {
-  const wanted = (list: unknown): string => (Array.isArray(list) ? list.map(one => JSON.stringify(one)).join(' or ') : JSON.stringify(list))
+  const wanted = (list: unknown): string => (Array.isArray(list) ? list.map(raw => JSON.stringify(raw)).join(' or ') : JSON.stringify(list))
   switch (key) {
     case 'match':
       return 'the caller does not match the schema'
     case 'claims': {
-      const [pointer, value] = Object.entries(expected as NonNullable<CallerConfig['claims']>).find(([at, one]) => !holds(
-        { claims: { [at]: one } }, caller
+      const [pointer, value] = Object.entries(expected as NonNullable<CallerConfig['claims']>).find(([at, constraint]) => !holds(
+        { claims: { [at]: constraint } }, caller
       )) ?? ['', '']
       const claim = resolvePointer(caller.claims, pointer)
       return claim === undefined

@@ -64,7 +64,7 @@ function unusableSchemas (value: unknown): PathProblem[] {
   const written = [
     ...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })),
     ...overlays
-  ].flatMap(({ root, policy }) => policySchemaFaults(policy).map(({ path, ...found }) => ({ ...found, path: [...root, ...path] })))
+  ].flatMap(({ root, policy }) => policySchemaFaults(policy).map(({ path, ...fault }) => ({ ...fault, path: [...root, ...path] })))
   const asked = items(agents).flatMap((agent, index) =>
     items(mapping(agent).external).flatMap((entry, at) => {
       const { match, caller } = mapping(mapping(entry).when)

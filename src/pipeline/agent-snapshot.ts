@@ -141,8 +141,8 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   const documents = loaded.byVersion
   const security = securityOf([documents['1.0'].card.raw, documents['0.3'].card.raw], agent, sources)
   const cards = amendedCards(loaded, additions)
-  const carries = (one: { readonly unknownMinor?: string }): boolean =>
-    agent.protocol.unknownMinor === 'carry' || one.unknownMinor === undefined
+  const carries = (entry: { readonly unknownMinor?: string }): boolean =>
+    agent.protocol.unknownMinor === 'carry' || entry.unknownMinor === undefined
   const listed = [...cards['1.0'].interfaces, ...cards['0.3'].interfaces]
   const grpcListed = distinctGrpc([...cards['1.0'].grpc, ...cards['0.3'].grpc])
   const { mapped, conflicts } = mapInterfaces(distinct(listed.filter(carries)), scope)
@@ -338,7 +338,7 @@ function cardFor (version: Version, cards: Readonly<Record<Version, AgentCard>>)
   const speaks = ({ interfaces, grpc }: AgentCard): boolean =>
     interfaces.some(cardInterface => cardInterface.version === version) || grpc.some(grpcInterface => grpcInterface.version === version)
   if (speaks(cards[version])) return cards[version]
-  const other = VERSIONS.find(one => one !== version) as Version
+  const other = VERSIONS.find(candidate => candidate !== version) as Version
   return speaks(cards[other]) ? cards[other] : cards[version]
 }
 

@@ -255,7 +255,7 @@ function askedInDryRun (plan: ExternalPlan, request: AcceptedRequest, { answers 
     return answer === null ? [] : [{ asking, answer }]
   })
   const result = answeredRequest(request, answered, options)
-  return { ...result, asks: asks.map(asking => ({ asking, settled: result.settled.find(one => one.asking === asking) ?? null })) }
+  return { ...result, asks: asks.map(asking => ({ asking, settled: result.settled.find(entry => entry.asking === asking) ?? null })) }
 }
 
 /** @returns null when the message of a gRPC call has no place for an edit */

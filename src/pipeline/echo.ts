@@ -26,17 +26,17 @@ export interface EchoPlan {
  */
 export function takeEcho (headers: string[]): string[] {
   const echoed: string[] = []
-  let kept = 0
+  let length = 0
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string
     if (name === EXTENSIONS_HEADER || name === LEGACY_EXTENSIONS_HEADER) {
       splitList(headers[i + 1] as string, echoed)
     } else {
-      headers[kept++] = name
-      headers[kept++] = headers[i + 1] as string
+      headers[length++] = name
+      headers[length++] = headers[i + 1] as string
     }
   }
-  headers.length = kept
+  headers.length = length
   return echoed
 }
 

@@ -126,6 +126,6 @@ export class GrpcResponseMachine {
 function codeOf (headers: readonly string[]): number | null {
   const value = valueOf(headers, 'grpc-status')
   if (value === null || !CODE.test(value)) return null
-  for (let i = 0, found = 0; i < headers.length; i += 2) if (headers[i] === 'grpc-status' && found++ > 0) return null
+  for (let i = 0, count = 0; i < headers.length; i += 2) if (headers[i] === 'grpc-status' && count++ > 0) return null
   return Number(value)
 }

@@ -80,7 +80,7 @@ export function framingFault (head: RequestHead, httpVersion: string): Rejection
 export function isPassthrough (config: AgentConfig, router: Router | null, path: string): boolean {
   const { passthrough, card } = config
   if (passthrough.length === 0) return false
-  const prefix = passthrough.find(one => isAtOrBelow(path, one))
+  const prefix = passthrough.find(candidate => isAtOrBelow(path, candidate))
   if (prefix === undefined) return false
   const scope = scopeOf(config)
   if (scope.isForeign(joinPath(scope.base, path), scope.base + prefix)) return false

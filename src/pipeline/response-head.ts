@@ -27,12 +27,12 @@ export function valueOf (headers: readonly string[], name: string): string | nul
 
 /** Returns the headers for a changed body of the given length. */
 export function headersOfChanged (headers: readonly string[], length: number): string[] {
-  const kept: string[] = []
+  const lines: string[] = []
   for (let i = 0; i < headers.length; i += 2) {
-    if (!STALE.has(headers[i] as string)) kept.push(headers[i] as string, headers[i + 1] as string)
+    if (!STALE.has(headers[i] as string)) lines.push(headers[i] as string, headers[i + 1] as string)
   }
-  kept.push('content-length', String(length))
-  return kept
+  lines.push('content-length', String(length))
+  return lines
 }
 
 /**

@@ -68,7 +68,7 @@ const EVENT_STREAM = ['text/event-stream']
 export function unreadByHeader (headers: readonly string[], stream: boolean): UnreadableReason | null {
   if (isEncoded(headers)) return 'encoding'
   const [type, ...others] = valuesOf(headers, 'content-type')
-  return type !== undefined && others.every(one => one === type) && isUtf8Of(type, stream ? EVENT_STREAM : JSON_TYPES)
+  return type !== undefined && others.every(other => other === type) && isUtf8Of(type, stream ? EVENT_STREAM : JSON_TYPES)
     ? null
     : 'content_type'
 }

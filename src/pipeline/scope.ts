@@ -3,18 +3,18 @@ import { PathScope } from '#a2a/card/path-scope.js'
 import type { GrpcScope } from '#a2a/grpc/card-map.js'
 import type { AgentConfig } from '#config/model/model.js'
 
-const known = new WeakMap<AgentConfig, PathScope>()
+const cache = new WeakMap<AgentConfig, PathScope>()
 
 /** Returns the paths of an agent. They are computed once for each configuration of an agent. */
 export function scopeOf (config: AgentConfig): PathScope {
-  const pathScope = known.get(config)
+  const pathScope = cache.get(config)
   if (pathScope !== undefined) return pathScope
   const scope = new PathScope({
     upstreamUrl: new URL(config.upstream.url),
     allowed: config.card.interfaces,
     reserved: config.reservedPaths
   })
-  known.set(config, scope)
+  cache.set(config, scope)
   return scope
 }
 

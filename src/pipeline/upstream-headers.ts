@@ -130,9 +130,9 @@ function withoutForbidden (headers: readonly string[], guards: readonly Compiled
     }
     const uris: string[] = []
     splitList(value, uris)
-    const kept = uris.filter(uri => !guards.some(guard => covers(guard, uri) || resembles(guard, uri)))
-    if (kept.length === uris.length) out.push(name, value)
-    else if (kept.length > 0) out.push(name, kept.join(', '))
+    const remaining = uris.filter(uri => !guards.some(guard => covers(guard, uri) || resembles(guard, uri)))
+    if (remaining.length === uris.length) out.push(name, value)
+    else if (remaining.length > 0) out.push(name, remaining.join(', '))
   }
   return out
 }

@@ -40,22 +40,22 @@ export function compileFreshness ({ age, time, ttl, expires, skew }: FreshnessCo
 const CHECK = 3
 
 /** @returns null when the value is fresh */
-export function freshnessProblem ({ age, time, ttl, expires, skew }: CompiledFreshness, one: Selected): CountProblem | null {
+export function freshnessProblem ({ age, time, ttl, expires, skew }: CompiledFreshness, match: Selected): CountProblem | null {
   spendBudget(CHECK)
   const now = currentTime()
-  if (now === null) return { path: one.path, message: 'cannot be evaluated: the current time is not known' }
-  const problem = (steps: readonly string[], message: string): CountProblem => ({ path: descendPath(one.path, steps), message })
-  const issued = time === null ? 0 : readTime(descend(one.value, time, null))
+  if (now === null) return { path: match.path, message: 'cannot be evaluated: the current time is not known' }
+  const problem = (steps: readonly string[], message: string): CountProblem => ({ path: descendPath(match.path, steps), message })
+  const issued = time === null ? 0 : readTime(descend(match.value, time, null))
   if (typeof issued === 'string') return problem(time ?? [], issued)
   if (issued - skew > now) return problem(time ?? [], 'is in the future; check the clock of the sender')
   let end = time === null ? Number.POSITIVE_INFINITY : issued + age
-  const lifetime = ttl === null ? undefined : descend(one.value, ttl, null)
+  const lifetime = ttl === null ? undefined : descend(match.value, ttl, null)
   if (lifetime !== undefined && ttl !== null) {
     if (isInexact(lifetime)) return problem(ttl, NOT_EXACT)
     if (typeof lifetime !== 'number' || lifetime < 0) return problem(ttl, 'must be a number of seconds, 0 or more')
     end = Math.min(end, issued + lifetime * 1000)
   }
-  const expiry = expires === null ? undefined : descend(one.value, expires, null)
+  const expiry = expires === null ? undefined : descend(match.value, expires, null)
   if (expiry !== undefined && expires !== null) {
     const at = readTime(expiry)
     if (typeof at === 'string') return problem(expires, at)

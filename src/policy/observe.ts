@@ -46,7 +46,7 @@ export function observe (policy: CompiledPolicy, subject: ResultSubject, memory:
   if (responses === null || (responses.attributes.length === 0 && responses.metrics.length === 0)) return NO_OBSERVATIONS
   const attributes: ObservedAttribute[] = []
   for (const { name, from } of responses.attributes) {
-    const value = from.select(subject).map(one => one.ambiguous === null ? one.value : null).find(isShown)
+    const value = from.select(subject).map(match => match.ambiguous === null ? match.value : null).find(isShown)
     if (value !== undefined) attributes.push({ name, value })
   }
   const measures: Measure[] = []

@@ -30,50 +30,50 @@ export interface CheckedRule {
  * @param mode of the recorded violations: the mode of the rule, or `observe` when the rule only observes
  * @returns true when the value holds
  */
-export function checkOne (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, one: Selected, violations: Violation[]): boolean {
+export function checkOne (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, match: Selected, violations: Violation[]): boolean {
   spendBudget(CHECK)
-  if (one.ambiguous !== null) {
+  if (match.ambiguous !== null) {
     return addFault(
-      { policy, rule, mode, errorClass: 'invalid', path: one.path, message: `cannot be evaluated: ${one.ambiguous}` },
+      { policy, rule, mode, errorClass: 'invalid', path: match.path, message: `cannot be evaluated: ${match.ambiguous}` },
       violations
     )
   }
-  return matchesSchema(policy, rule, mode, one, violations) && isFresh(policy, rule, mode, one, violations)
+  return matchesSchema(policy, rule, mode, match, violations) && isFresh(policy, rule, mode, match, violations)
 }
 
-function isFresh (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, one: Selected, violations: Violation[]): boolean {
-  const problem = rule.freshness === null ? null : freshnessProblem(rule.freshness, one)
+function isFresh (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, match: Selected, violations: Violation[]): boolean {
+  const problem = rule.freshness === null ? null : freshnessProblem(rule.freshness, match)
   if (problem !== null) broken({ policy, rule, mode, ...problem }, violations)
   return problem === null
 }
 
-function matchesSchema (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, one: Selected, violations: Violation[]): boolean {
+function matchesSchema (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, match: Selected, violations: Violation[]): boolean {
   if (rule.schema === null) return true
-  const dataViolations = rule.schema.find(one.captures)
-  if (dataViolations === null && rule.schema.isSeen?.(one.captures) === true) {
+  const dataViolations = rule.schema.find(match.captures)
+  if (dataViolations === null && rule.schema.isSeen?.(match.captures) === true) {
     const message = "names a schema of the agent's extended card, which the gateway has not loaded (card.extended); the data is not validated"
-    addFault({ policy, rule, mode: 'observe', errorClass: rule.undeclaredClass, path: one.typePath ?? one.path, message }, violations)
+    addFault({ policy, rule, mode: 'observe', errorClass: rule.undeclaredClass, path: match.typePath ?? match.path, message }, violations)
     return true
   }
   if (dataViolations === null) {
     const message = `names a schema that the agent's card does not declare; ${declared(rule.schema.names)}`
-    return addFault({ policy, rule, mode, errorClass: rule.undeclaredClass, path: one.typePath ?? one.path, message }, violations)
+    return addFault({ policy, rule, mode, errorClass: rule.undeclaredClass, path: match.typePath ?? match.path, message }, violations)
   }
   const { entry, name } = dataViolations
   if (!entry.usable) {
     const message = `cannot be accepted: ${labelOf(name)} is unusable (${visible(entry.pointer, POINTER)}: ${entry.message}); the agent's card must be fixed first`
     return addFault(
-      { policy, rule, mode, errorClass: 'unsupportedContent', customReason: 'SCHEMA_UNUSABLE', path: one.path, message },
+      { policy, rule, mode, errorClass: 'unsupportedContent', customReason: 'SCHEMA_UNUSABLE', path: match.path, message },
       violations
     )
   }
-  if (one.unread !== undefined && entry.program !== null && isValidUnread(one.unread, entry.program)) return true
-  const problems = entry.schema.validate(one.value)
+  if (match.unread !== undefined && entry.program !== null && isValidUnread(match.unread, entry.program)) return true
+  const problems = entry.schema.validate(match.value)
   if (problems === null) return true
   const label = labelOf(name)
   for (const problem of problems) {
     if (isFull(violations, mode)) break
-    broken({ policy, rule, mode, path: `${one.path}${problem.path}`, message: `${problem.message} (${label})` }, violations)
+    broken({ policy, rule, mode, path: `${match.path}${problem.path}`, message: `${problem.message} (${label})` }, violations)
   }
   return false
 }

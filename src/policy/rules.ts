@@ -104,9 +104,9 @@ function checkValues (
   { violations, claims }: Pick<RequestFindings, 'violations' | 'claims'>
 ): boolean {
   let holds = true
-  for (const one of selected) {
+  for (const match of selected) {
     if (isFull(violations, rule.mode)) return false
-    holds = checkOne(policy, rule, rule.mode, one, violations) && holds
+    holds = checkOne(policy, rule, rule.mode, match, violations) && holds
   }
   // Values of a request that breaks the rule otherwise are not claimed.
   return holds && rule.unique !== null && claims !== null ? claimValues(policy, rule, selected, violations, claims) : holds
@@ -153,13 +153,13 @@ function stripBroken (
   const by = { policy, rule: rule.id }
   let holds = true
   for (let i = 0; i < selected.length; i++) {
-    const one = selected[i] as Selected
-    if (i < rule.max && checkOne(policy, rule, rule.mode, one, violations)) continue
+    const match = selected[i] as Selected
+    if (i < rule.max && checkOne(policy, rule, rule.mode, match, violations)) continue
     holds = false
     if (policy.mode !== 'enforce') continue
-    if (edits.verbatim !== null) conflict(edits.verbatim, by, one.path, violations)
-    else if (rule.strips === 'headers') edits.removeLine(one.at[0] as number, by)
-    else edits.remove(one.at, by)
+    if (edits.verbatim !== null) conflict(edits.verbatim, by, match.path, violations)
+    else if (rule.strips === 'headers') edits.removeLine(match.at[0] as number, by)
+    else edits.remove(match.at, by)
   }
   return holds
 }

@@ -50,9 +50,9 @@ export function addViolation (violations: Violation[], violation: Violation): vo
 
 type Optional = 'uri' | 'customReason' | 'isStandalone' | 'missing' | 'isAccess'
 
-export function violation (found: Omit<Violation, 'metadata' | Optional> & Partial<Pick<Violation, Optional>>): Violation {
-  const { mode, reason, customReason = null, extension, rule, path, message, uri = null } = found
-  const { isStandalone = false, missing = null, isAccess = false } = found
+export function violation (input: Omit<Violation, 'metadata' | Optional> & Partial<Pick<Violation, Optional>>): Violation {
+  const { mode, reason, customReason = null, extension, rule, path, message, uri = null } = input
+  const { isStandalone = false, missing = null, isAccess = false } = input
   return { mode, reason, customReason, extension, rule, path, message, uri, isStandalone, metadata: null, missing, isAccess }
 }
 

@@ -76,11 +76,11 @@ const UPSTREAM = 'http://agent.invalid'
 
 /** Makes a whole configuration of a document. Keys that the document may not have are left out, and reported elsewhere. */
 function wholeOf ({ version, extensions, agents }: Mapping, config: Config, agent: AgentConfig): Mapping {
-  const given = items(agents)
+  const entries = items(agents)
   const { from: _directory, ...policies } = mapping(extensions)
   const listed = agents === undefined
     ? [agentOf({ name: agent.name }, 0, agent, policies)]
-    : agents !== null && !Array.isArray(agents) ? agents : given.map((one, i) => agentOf(one, i, agent, policies))
+    : agents !== null && !Array.isArray(agents) ? agents : entries.map((entry, i) => agentOf(entry, i, agent, policies))
   return {
     version: version === undefined ? CONFIG_VERSION : version,
     agents: Array.isArray(listed) && listed.length === 0 ? [agentOf({ name: agent.name }, 0, agent, policies)] : listed,
@@ -100,12 +100,12 @@ const SETTINGS = AGENT_KEYS.filter(key => key !== 'extensions')
 
 /** An agent of the document, with its settings in force where the document has none. */
 function agentOf (value: unknown, index: number, agent: AgentConfig, policies: Mapping): unknown {
-  const given = mapping(value)
-  if (Object.keys(given).length === 0) return value
+  const settings = mapping(value)
+  if (Object.keys(settings).length === 0) return value
   return {
-    ...(given.name === agent.name ? Object.fromEntries(SETTINGS.map(key => [key, agent[key]])) : {}),
-    ...Object.fromEntries(Object.entries(given).filter(([key]) => KNOWN_AGENT_KEYS.has(key))),
-    ...(given.extensions === undefined ? { extensions: given.name === agent.name ? [...listOf(agent, policies)] : [] } : {}),
+    ...(settings.name === agent.name ? Object.fromEntries(SETTINGS.map(key => [key, agent[key]])) : {}),
+    ...Object.fromEntries(Object.entries(settings).filter(([key]) => KNOWN_AGENT_KEYS.has(key))),
+    ...(settings.extensions === undefined ? { extensions: settings.name === agent.name ? [...listOf(agent, policies)] : [] } : {}),
     upstream: { url: UPSTREAM },
     path: `/playground/${index}`
   }
@@ -138,20 +138,20 @@ function unusedKeys (root: Mapping, name: string): PathProblem[] {
 
 /** The agent in force with the keys and the policies of the document. */
 function changedAgent (agent: AgentConfig, root: Mapping, { agents }: Config): AgentConfig {
-  const index = root.agents === undefined ? -1 : items(root.agents).findIndex(one => mapping(one).name === agent.name)
-  const given = index < 0 ? {} : mapping(items(root.agents)[index])
-  const made = agents.find(({ name }) => name === agent.name)
-  if (made === undefined) return agent
-  const kept = new Set(Object.keys(mapping(root.extensions)))
-  for (const entry of items(given.extensions)) if (typeof entry === 'object') for (const name of listedNames([entry])) kept.add(name)
-  const keys = AGENT_KEYS.filter(key => given[key] !== undefined)
-  const policies = made.policies.map(policy => mergedWith(policy, agent, kept.has(policy.name), given.extensions !== undefined))
+  const index = root.agents === undefined ? -1 : items(root.agents).findIndex(entry => mapping(entry).name === agent.name)
+  const settings = index < 0 ? {} : mapping(items(root.agents)[index])
+  const resolved = agents.find(({ name }) => name === agent.name)
+  if (resolved === undefined) return agent
+  const names = new Set(Object.keys(mapping(root.extensions)))
+  for (const entry of items(settings.extensions)) if (typeof entry === 'object') for (const name of listedNames([entry])) names.add(name)
+  const keys = AGENT_KEYS.filter(key => settings[key] !== undefined)
+  const policies = resolved.policies.map(policy => mergedWith(policy, agent, names.has(policy.name), settings.extensions !== undefined))
   return {
     ...agent,
-    ...Object.fromEntries(keys.map(key => [key, made[key]])),
-    extensions: made.extensions,
+    ...Object.fromEntries(keys.map(key => [key, resolved[key]])),
+    extensions: resolved.extensions,
     policies,
-    dependencies: { ...made.dependencies, ...pickMissing(agent.dependencies, made) }
+    dependencies: { ...resolved.dependencies, ...pickMissing(agent.dependencies, resolved) }
   }
 }
 
@@ -159,23 +159,23 @@ function changedAgent (agent: AgentConfig, root: Mapping, { agents }: Config): A
  * A policy that the document does not mention stays as it is in force. Where the document has no list, the agent's own keys of a changed
  * policy stay too.
  */
-function mergedWith (made: ResolvedPolicy, agent: AgentConfig, changed: boolean, listed: boolean): ResolvedPolicy {
-  const inForce = agent.policies.find(({ name }) => name === made.name)
-  if (inForce === undefined) return made
+function mergedWith (resolved: ResolvedPolicy, agent: AgentConfig, changed: boolean, listed: boolean): ResolvedPolicy {
+  const inForce = agent.policies.find(({ name }) => name === resolved.name)
+  if (inForce === undefined) return resolved
   if (!changed) return inForce
-  if (listed || !inForce.layers.includes('agent')) return made
+  if (listed || !inForce.layers.includes('agent')) return resolved
   const own = Object.entries(inForce.from).filter(([, layer]) => layer === 'agent').map(([key]) => key)
-  const policy: Record<string, unknown> = { ...made.policy }
+  const policy: Record<string, unknown> = { ...resolved.policy }
   for (const name of own) {
     const [key = '', member] = name.split(/\.(.*)/s)
     const value = inForce.policy[key as keyof PolicyConfig]
     policy[key] = member === undefined ? value : { ...mapping(policy[key]), [member]: mapping(value)[member] }
   }
   return {
-    ...made,
+    ...resolved,
     policy: policy as PolicyConfig,
-    layers: [...new Set([...made.layers, 'agent' as const])],
-    from: { ...made.from, ...Object.fromEntries(own.map(name => [name, 'agent' as const])) }
+    layers: [...new Set([...resolved.layers, 'agent' as const])],
+    from: { ...resolved.from, ...Object.fromEntries(own.map(name => [name, 'agent' as const])) }
   }
 }
 
@@ -186,22 +186,22 @@ function pickMissing (dependencies: AgentConfig['dependencies'], agent: AgentCon
 
 /** Serves the schema files of the configuration in force by the names that it gives them, and no others. */
 function knownFiles ({ agents, extensions }: Config): ReadSchema {
-  const known = new Map<string, unknown>()
+  const schemas = new Map<string, unknown>()
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return
-    if (isSchemaRef(value)) addDocuments(value.set, known)
+    if (isSchemaRef(value)) addDocuments(value.set, schemas)
     else for (const child of Object.values(value)) visit(child)
   }
   for (const { policies } of agents) for (const { policy } of policies) visit(policy)
   visit(extensions)
-  return (_path, file) => known.has(file)
-    ? { schema: known.get(file), bytes: 0 }
+  return (_path, file) => schemas.has(file)
+    ? { schema: schemas.get(file), bytes: 0 }
     : {
         message: `the playground reads no files, and the policies in force do not use ${formatValue(file)}`,
         hint: 'write the schema here'
       }
 }
 
-function addDocuments ({ documents }: SchemaSet, known: Map<string, unknown>): void {
-  for (const [uri, { file, schema }] of documents) if (uri.startsWith('schema-file:')) known.set(file, schema)
+function addDocuments ({ documents }: SchemaSet, schemas: Map<string, unknown>): void {
+  for (const [uri, { file, schema }] of documents) if (uri.startsWith('schema-file:')) schemas.set(file, schema)
 }

@@ -20,18 +20,18 @@ export function keptText ({ binding, received: { method, target, headers, body }
 }
 
 export function requestText ({ method, target, headers, body }: WrittenRequest, grpc = false): string {
-  const kept: [string, string][] = []
+  const rows: [string, string][] = []
   for (let i = 0; i < headers.length; i += 2) {
     const [name = '', value = ''] = headers.slice(i, i + 2)
-    if (!OMITTED.has(name.toLowerCase()) && !(grpc && OF_GRPC.has(name.toLowerCase()))) kept.push([name, value])
+    if (!OMITTED.has(name.toLowerCase()) && !(grpc && OF_GRPC.has(name.toLowerCase()))) rows.push([name, value])
   }
   const bytes = Buffer.from(body)
-  if (grpc) return `${JSON.stringify({ rpc: target.slice(1), metadata: kept, bodyBase64: framed(bytes).toString('base64') }, null, 2)}\n`
+  if (grpc) return `${JSON.stringify({ rpc: target.slice(1), metadata: rows, bodyBase64: framed(bytes).toString('base64') }, null, 2)}\n`
   const text = bytes.toString()
-  if (!Buffer.from(text).equals(bytes)) return captured({ method, path: target, headers: kept, bodyBase64: bytes.toString('base64') })
+  if (!Buffer.from(text).equals(bytes)) return captured({ method, path: target, headers: rows, bodyBase64: bytes.toString('base64') })
   const shown = indented(text)
-  if (special(shown) || kept.some(line => line.some(special))) return captured({ method, path: target, headers: kept, body: text })
-  return `${[`${method} ${target}`, ...kept.map(([name, value]) => `${name}: ${value}`)].join('\n')}\n${shown === '' ? '' : `\n${shown}\n`}`
+  if (special(shown) || rows.some(line => line.some(special))) return captured({ method, path: target, headers: rows, body: text })
+  return `${[`${method} ${target}`, ...rows.map(([name, value]) => `${name}: ${value}`)].join('\n')}\n${shown === '' ? '' : `\n${shown}\n`}`
 }
 
 function captured (request: object): string {

@@ -44,12 +44,12 @@ function written (source: Document.Parsed, agent: AgentConfig, file: string): st
   const wanted = new Set([...agent.extensions, ...Object.keys(agent.dependencies)])
   const policies = source.get('extensions', true)
   const own = isMap(policies) ? policies.items.filter(({ key }) => wanted.has(String(key))) : []
-  const known: ReadonlySet<string> = new Set(['name', ...AGENT_KEYS])
-  const kept = node.items.filter(({ key }) => known.has(String(key)))
+  const keys: ReadonlySet<string> = new Set(['name', ...AGENT_KEYS])
+  const pairs = node.items.filter(({ key }) => keys.has(String(key)))
   const missing = DEFAULT_KEYS.filter(key => !node.has(key))
   const result = new Document<Node>({} as never)
   const list = new YAMLSeq()
-  list.add(mapOf([...kept, ...missing.map(key => result.createPair(key, agent[key]))]))
+  list.add(mapOf([...pairs, ...missing.map(key => result.createPair(key, agent[key]))]))
   result.contents = mapOf([
     new Pair(new Scalar('agents'), list),
     ...own.length === 0 ? [] : [new Pair(new Scalar('extensions'), mapOf(own))]

@@ -116,13 +116,13 @@ function samplesFor (sandboxAgent: SandboxAgent): Sample[] {
     : VARIANTS.find(({ version, binding }) => state.interfaces.some(entry => entry.version === version && entry.binding === binding))
   if (state === null || variant === undefined) return []
   const text = (request: RequestSpec): string | null => {
-    const made = compose(request, variant, state.interfaces)
-    if (typeof made === 'string') return null
+    const httpRequest = compose(request, variant, state.interfaces)
+    if (typeof httpRequest === 'string') return null
     return requestText({
-      method: made.method,
-      target: joinPath(agent.path, made.path) + made.query,
-      headers: made.rawHeaders,
-      body: made.body ?? new Uint8Array()
+      method: httpRequest.method,
+      target: joinPath(agent.path, httpRequest.path) + httpRequest.query,
+      headers: httpRequest.rawHeaders,
+      body: httpRequest.body ?? new Uint8Array()
     })
   }
   const plain = text({ message: { messageId: 'm1', parts: [{ text: 'hello' }] } })

@@ -40,10 +40,10 @@ export class Reloads {
     return this.#report(problems.map(problem => ({ problem: formatDiagnostic(problem), code: problem.code ?? null })))
   }
 
-  #report (found: readonly { readonly problem: string, readonly code: ErrorCode | null }[]): ReloadReport {
+  #report (faults: readonly { readonly problem: string, readonly code: ErrorCode | null }[]): ReloadReport {
     const { metrics, log } = this.options
-    const problems = found.map(({ problem }) => problem)
-    for (const { problem, code } of found) log.error({ problem, ...code === null ? {} : { code } }, problem)
+    const problems = faults.map(({ problem }) => problem)
+    for (const { problem, code } of faults) log.error({ problem, ...code === null ? {} : { code } }, problem)
     log.error({ problems: problems.length }, 'the gateway does not use the new configuration; the last good one stays in use')
     metrics.add('config_reloads_total', 'invalid')
     metrics.set('config_last_reload_successful', 0)

@@ -27,15 +27,18 @@ export interface CountedStore extends TaskStore {
 }
 
 /** Never throws: the store retries a server that cannot be reached in the background. */
-export function createStore (config: StateStoreConfig, { log, onEvent, memory = one => new MemoryStore(one) }: StoreOptions): CountedStore {
+export function createStore (
+  config: StateStoreConfig,
+  { log, onEvent, memory = settings => new MemoryStore(settings) }: StoreOptions
+): CountedStore {
   const store = config.store === 'memory' ? memory(config) : new RedisStore(config, log)
   const looked = (agent: string, lookup: Lookup): Lookup => {
     onEvent({ kind: 'lookup', agent, outcome: typeof lookup === 'string' ? lookup : 'known' })
     return lookup
   }
-  const wrote = (agent: string, kept: boolean): boolean => {
-    onEvent({ kind: 'write', agent, outcome: kept ? 'kept' : 'lost' })
-    return kept
+  const wrote = (agent: string, isKept: boolean): boolean => {
+    onEvent({ kind: 'write', agent, outcome: isKept ? 'kept' : 'lost' })
+    return isKept
   }
   return {
     read (key: TaskKey): Lookup | Promise<Lookup> {
@@ -44,7 +47,7 @@ export function createStore (config: StateStoreConfig, { log, onEvent, memory = 
     },
     write (key: TaskKey, fields: TaskRecord): null | Promise<boolean> {
       const done = store.write(key, fields)
-      if (done !== null) return done.then(kept => wrote(key.agent, kept))
+      if (done !== null) return done.then(isKept => wrote(key.agent, isKept))
       wrote(key.agent, true)
       return null
     },

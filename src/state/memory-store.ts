@@ -83,11 +83,11 @@ export class MemoryStore implements TaskStore {
       this.touch(entry)
     }
     entry.expires = this.now() + this.ttl
-    const kept = this.add(entry, fields)
+    const isKept = this.add(entry, fields)
     while (this.oldest !== null && this.oldest !== entry && (this.entries.size > this.maxTasks || this.total > this.maxTotal)) {
       this.forget(this.oldest)
     }
-    return kept ? null : LOST
+    return isKept ? null : LOST
   }
 
   claim (agent: string, claims: readonly ClaimKey[]): readonly Claimed[] {
@@ -120,7 +120,7 @@ export class MemoryStore implements TaskStore {
    * value.
    */
   private add (entry: Entry, fields: TaskRecord): boolean {
-    let kept = true
+    let isKept = true
     for (const [field, value] of fields) {
       const old = entry.fields.get(field)
       const freed = old === undefined ? 0 : fieldLength(field, old)
@@ -129,11 +129,11 @@ export class MemoryStore implements TaskStore {
         entry.fields.set(field, value)
         this.resize(entry, length)
       } else {
-        kept = false
+        isKept = false
         if (entry.fields.delete(field)) this.resize(entry, entry.length - freed)
       }
     }
-    return kept
+    return isKept
   }
 
   private resize (entry: Entry, length: number): void {
@@ -266,17 +266,17 @@ class MemoryPush {
   change ({ agent, taskId, kind, entries, token, max }: PushChange): PushCounted {
     this.sweep()
     const key = pushKey(agent, taskId)
-    const known = this.tasks.get(key)?.entries ?? new Map<string, string>()
-    const added = entries.map(entry => !known.has(entry))
+    const tokens = this.tasks.get(key)?.entries ?? new Map<string, string>()
+    const added = entries.map(entry => !tokens.has(entry))
     const count = added.filter(Boolean).length
-    const full = kind === 'reserve' && count > 0 && known.size + count > max
+    const full = kind === 'reserve' && count > 0 && tokens.size + count > max
     entries.forEach((entry, i) => {
       if (kind === 'free') {
-        if (known.get(entry) === token) known.delete(entry)
-      } else if (!full && (kind !== 'mark' || added[i] === false)) known.set(entry, token)
+        if (tokens.get(entry) === token) tokens.delete(entry)
+      } else if (!full && (kind !== 'mark' || added[i] === false)) tokens.set(entry, token)
     })
     this.tasks.delete(key)
-    if (known.size > 0) this.tasks.set(key, { entries: known, expires: this.now() + this.ttl })
+    if (tokens.size > 0) this.tasks.set(key, { entries: tokens, expires: this.now() + this.ttl })
     const [oldest] = this.tasks.keys()
     if (this.tasks.size > this.max && oldest !== undefined) this.tasks.delete(oldest)
     return full ? 'full' : added

@@ -127,24 +127,24 @@ export class RedisConnection {
     let client: Client | null = null
     let timer: NodeJS.Timeout | null = null
     try {
-      const made = await makeClient(this.options)
-      client = made
+      const newClient = await makeClient(this.options)
+      client = newClient
       // The listener stays for ever, even on a closed client: an `error` event without a listener ends the process.
       const failed = new Promise<never>((_resolve, reject) => {
-        made.on('error', error => {
+        newClient.on('error', error => {
           reject(error instanceof Error ? error : new Failure('ERROR'))
-          this.drop(made, reasonOf(error))
+          this.drop(newClient, reasonOf(error))
         })
       })
-      made.unref()
+      newClient.unref()
       const late = new Promise<never>((_resolve, reject) => { timer = setTimeout(() => reject(new Failure('TIMEOUT')), CONNECT_TIMEOUT) })
-      const reply = await Promise.race([failed, late, made.connect().then(() => made.sendCommand(this.probe))])
+      const reply = await Promise.race([failed, late, newClient.connect().then(() => newClient.sendCommand(this.probe))])
       if (!Array.isArray(reply)) throw new Failure('PROTOCOL')
       clearTimeout(timer ?? undefined)
-      if (this.unsettled) await Promise.race([failed, this.settle(made)])
-      await Promise.race([failed, this.prepare(made)])
-      if (this.closed) return made.destroy()
-      this.client = made
+      if (this.unsettled) await Promise.race([failed, this.settle(newClient)])
+      await Promise.race([failed, this.prepare(newClient)])
+      if (this.closed) return newClient.destroy()
+      this.client = newClient
       this.unsettled = false
       this.since = performance.now()
       this.lastReason = null

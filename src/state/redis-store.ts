@@ -116,7 +116,7 @@ export class RedisStore implements TaskStore {
       const reply = replies?.[0]
       if (replies === null) return 'unavailable'
       if (Array.isArray(reply) && reply[0] === -1) return 'full'
-      if (Array.isArray(reply) && reply.length === entries.length && reply.every(isNumber)) return reply.map(one => one === 1)
+      if (Array.isArray(reply) && reply.length === entries.length && reply.every(isNumber)) return reply.map(value => value === 1)
       this.connection.drop(client, 'PROTOCOL')
       return 'unavailable'
     })
@@ -184,7 +184,7 @@ function isNumber (reply: unknown): boolean {
 
 /** @returns null when the reply is no reply to HGETALL */
 function recordOf (reply: unknown): TaskRecord | null {
-  if (!Array.isArray(reply) || reply.length % 2 !== 0 || !reply.every(one => typeof one === 'string')) return null
+  if (!Array.isArray(reply) || reply.length % 2 !== 0 || !reply.every(text => typeof text === 'string')) return null
   const record = new Map<string, string>()
   for (let i = 0; i < reply.length; i += 2) record.set(reply[i] as string, reply[i + 1] as string)
   return record

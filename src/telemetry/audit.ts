@@ -181,16 +181,16 @@ class Repeats {
   admits (entry: AuditEntry): boolean {
     if (this.limit === Infinity) return true
     const key = `${entry.agent}\n${entry.phase}\n${entry.extension ?? ''}\n${entry.rule ?? ''}`
-    let seen = this.rules.get(key)
-    if (seen === undefined) this.rules.set(key, seen = { lines: 0, omitted: 0, last: null })
+    let tally = this.rules.get(key)
+    if (tally === undefined) this.rules.set(key, tally = { lines: 0, omitted: 0, last: null })
     this.timer ??= setTimeout(() => { this.flush() }, WINDOW).unref()
-    if (seen.lines < this.limit) {
-      seen.lines++
+    if (tally.lines < this.limit) {
+      tally.lines++
       return true
     }
     // The last line of a long stream stands for the lines that it counts.
-    seen.omitted += entry.lines_omitted ?? 1
-    seen.last = entry
+    tally.omitted += entry.lines_omitted ?? 1
+    tally.last = entry
     return false
   }
 

@@ -66,7 +66,7 @@ function plain (value: unknown): string {
 /** A value without spaces needs no quotes. */
 function formatValue (value: unknown): string {
   if (typeof value === 'string' && /^[^\s"'={}[\]]+$/.test(value)) return plain(value)
-  if (Array.isArray(value) && value.length > 0 && value.every(one => typeof one === 'string' && /^[^\s",]+$/.test(one))) {
+  if (Array.isArray(value) && value.length > 0 && value.every(text => typeof text === 'string' && /^[^\s",]+$/.test(text))) {
     return visible(value.join(','), LENGTH)
   }
   return visible(JSON.stringify(value), LENGTH)
@@ -75,7 +75,7 @@ function formatValue (value: unknown): string {
 function violationsOf (violations: unknown): string[] {
   return !Array.isArray(violations)
     ? []
-    : violations.filter(isObject).map(({ path, message }) => [path, message].filter(one => typeof one === 'string').map(plain).join(' '))
+    : violations.filter(isObject).map(({ path, message }) => [path, message].filter(part => typeof part === 'string').map(plain).join(' '))
 }
 
 /** The message of an error and of its causes, then its stack, line by line. */

@@ -47,13 +47,13 @@ export class AddressGuard {
 
   /** Resolves a name as Node does, for sockets. Fails when one of its addresses is not allowed. */
   readonly lookup: LookupFunction = (name, options, callback) => {
-    dns.lookup(name, { ...options, all: true, verbatim: true }, (error, found) => {
+    dns.lookup(name, { ...options, all: true, verbatim: true }, (error, addresses) => {
       if (error !== null) return callback(error, '', 0)
-      if (!found.every(({ address }) => this.allows(address))) {
+      if (!addresses.every(({ address }) => this.allows(address))) {
         return callback(Object.assign(new Error(`the name ${PRIVATE}`), { code: PRIVATE_ADDRESS }), '', 0)
       }
-      if (options.all === true) return callback(null, found)
-      const [first] = found
+      if (options.all === true) return callback(null, addresses)
+      const [first] = addresses
       callback(null, first?.address ?? '', first?.family ?? 0)
     })
   }

@@ -50,11 +50,11 @@ export class CorsSource {
     const { origin, path, method } = question
     if (origin.length > MAX_HEADER_CHARS || !/^[\x21-\x7e]+$/.test(origin)) return NO_HEADERS
     const key = `${method} ${path} ${origin}`
-    const known = this.known.get(key)
-    if (known !== undefined && performance.now() < known.until) return known.headers
+    const entry = this.known.get(key)
+    if (entry !== undefined && performance.now() < entry.until) return entry.headers
     const asking = this.asking.get(key)
     if (asking !== undefined) return asking
-    if (this.asking.size >= AT_ONCE) return known?.headers ?? NO_HEADERS
+    if (this.asking.size >= AT_ONCE) return entry?.headers ?? NO_HEADERS
     const asked = this.ask(question).then(headers => {
       this.asking.delete(key)
       this.known.delete(key)

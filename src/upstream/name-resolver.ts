@@ -30,8 +30,8 @@ export class NameResolver {
 
   /** @returns null when the name does not resolve, or not in time. Never rejects. */
   async resolve (name: string): Promise<Addresses> {
-    const known = this.known.get(name)
-    if (known !== undefined && known.until > performance.now()) return known.addresses
+    const entry = this.known.get(name)
+    if (entry !== undefined && entry.until > performance.now()) return entry.addresses
     const pending = this.pending.get(name) ?? this.begin(name)
     if (pending === null) return null
     let timer: NodeJS.Timeout | undefined

@@ -4,5 +4,5 @@
 export function matchesEtag (header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   const opaque = (tag: string): string => tag.trim().replace(/^W\//, '')
-  return header.trim() === '*' || header.split(',').some(one => opaque(one) === opaque(etag))
+  return header.trim() === '*' || header.split(',').some(tag => opaque(tag) === opaque(etag))
 }

@@ -19,14 +19,14 @@ const SET_FROM_VALUES = 16
  */
 export function readList (rawHeaders: readonly string[], names: readonly string[]): HeaderList {
   const values: string[] = []
-  const seen: string[] = []
+  const headerNames: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]?.toLowerCase()
     if (name === undefined || !names.includes(name)) continue
-    if (!seen.includes(name)) seen.push(name)
+    if (!headerNames.includes(name)) headerNames.push(name)
     splitList(rawHeaders[i + 1] ?? '', values)
   }
-  return { values: distinct(values), seen }
+  return { values: distinct(values), seen: headerNames }
 }
 
 /**

@@ -44,13 +44,13 @@ export function connectionTokens (value: string | undefined): string[] {
  * @returns its name in lower case, or null
  */
 export function duplicatedHeader (rawHeaders: readonly string[]): string | null {
-  let seen = 0
+  let bits = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]?.toLowerCase()
     const bit = singleBit(name)
     if (bit === 0 || name === undefined) continue
-    if ((seen & bit) !== 0) return name
-    seen |= bit
+    if ((bits & bit) !== 0) return name
+    bits |= bit
   }
   return null
 }

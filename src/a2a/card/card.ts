@@ -44,13 +44,13 @@ export function readCard (value: unknown): CardReading {
   const interfaces: CardInterface[] = []
   const grpc: GrpcInterface[] = []
   const uncarried: UncarriedInterface[] = []
-  const seen = new Set<string>()
+  const keys = new Set<string>()
   for (const placed of placeInterfaces(value)) {
     if (placed.uncarried !== null) uncarried.push(placed.uncarried)
     if (placed.warning !== null) warnings.push(placed.warning)
     const key = keyOf(placed)
-    if (seen.has(key)) continue
-    seen.add(key)
+    if (keys.has(key)) continue
+    keys.add(key)
     if (placed.read !== null) interfaces.push(placed.read)
     if (placed.grpc !== null) grpc.push(placed.grpc)
   }

@@ -25,15 +25,15 @@ export function publicCard <P extends string> (card: { readonly public: P | null
  * @param skills ids of the skills that remain
  */
 export function minimalCard (raw: JsonObject, skills: readonly string[] = []): JsonObject {
-  const kept: [string, unknown][] = Object.entries(raw).filter(([key]) => KEPT.has(key))
-  if ('description' in raw) kept.push(['description', ''])
-  if ('skills' in raw) kept.push(['skills', skillsIn(raw['skills'], id => skills.includes(id))])
-  for (const key of EMPTIED) if (key in raw) kept.push([key, []])
+  const members: [string, unknown][] = Object.entries(raw).filter(([key]) => KEPT.has(key))
+  if ('description' in raw) members.push(['description', ''])
+  if ('skills' in raw) members.push(['skills', skillsIn(raw['skills'], id => skills.includes(id))])
+  for (const key of EMPTIED) if (key in raw) members.push([key, []])
   const { capabilities } = raw
-  if (isObject(capabilities)) kept.push(['capabilities', minimalCapabilities(capabilities)])
+  if (isObject(capabilities)) members.push(['capabilities', minimalCapabilities(capabilities)])
   const root = requiredOf(raw['extensions'])
-  if (root.length > 0) kept.push(['extensions', root])
-  return Object.fromEntries(kept)
+  if (root.length > 0) members.push(['extensions', root])
+  return Object.fromEntries(members)
 }
 
 function minimalCapabilities (capabilities: JsonObject): JsonObject {

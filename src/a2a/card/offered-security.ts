@@ -51,7 +51,7 @@ export function withSecurity (raw: JsonObject, { schemes, alternatives, form = n
 /** True when {@link withSecurity} changes the meaning of a card. */
 export function hasSecurity (raw: JsonObject): boolean {
   const { skills } = raw
-  return [raw, ...(Array.isArray(skills) ? skills : [])].some(one => isObject(one) && Object.keys(one).some(key => REPLACED.has(key)))
+  return [raw, ...(Array.isArray(skills) ? skills : [])].some(part => isObject(part) && Object.keys(part).some(key => REPLACED.has(key)))
 }
 
 /** True when scopes in the requirements of the card are in lists, and in no other form. */

@@ -154,12 +154,12 @@ function promote (placed: readonly PlacedInterface[], urls: ReadonlyMap<string, 
 /** @returns the carried entries with their public URLs; null when the list had entries and none is left */
 function rewriteList (list: string, value: unknown, urls: ReadonlyMap<string, Slot>): unknown[] | null {
   if (!Array.isArray(value)) return null
-  const kept: unknown[] = []
+  const entries: unknown[] = []
   for (let i = 0; i < value.length; i++) {
     const entry: unknown = value[i]
     const url = urls.get(slot(list, i))
     if (url === undefined || !isObject(entry)) continue
-    kept.push(Object.fromEntries(Object.entries(entry).map(([key, old]) => [key, key === 'url' ? url.url : old])))
+    entries.push(Object.fromEntries(Object.entries(entry).map(([key, old]) => [key, key === 'url' ? url.url : old])))
   }
-  return kept.length === 0 && value.length > 0 ? null : kept
+  return entries.length === 0 && value.length > 0 ? null : entries
 }

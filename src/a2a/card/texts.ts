@@ -200,14 +200,14 @@ function invisibleIn (text: string): string[] {
 
 /** Removes one character everywhere but where a script or an emoji needs it. */
 function withoutInvisible (text: string, hidden: string): string {
-  const kept = new Set<number>()
+  const positions = new Set<number>()
   for (const pattern of LEGITIMATE) {
-    for (const { index, 0: match } of text.matchAll(pattern)) for (let i = index; i < index + match.length; i++) kept.add(i)
+    for (const { index, 0: match } of text.matchAll(pattern)) for (let i = index; i < index + match.length; i++) positions.add(i)
   }
   let clean = ''
   let at = 0
   for (const character of text) {
-    if (character !== hidden || kept.has(at)) clean += character
+    if (character !== hidden || positions.has(at)) clean += character
     at += character.length
   }
   return clean
@@ -217,6 +217,6 @@ function withoutInvisible (text: string, hidden: string): string {
 const LISTED = 5
 
 function named (hidden: readonly string[]): string {
-  const names = [...new Set(hidden)].map(one => `U+${(one.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`)
+  const names = [...new Set(hidden)].map(character => `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`)
   return names.slice(0, LISTED).join(', ') + (names.length > LISTED ? ` and ${names.length - LISTED} more` : '')
 }

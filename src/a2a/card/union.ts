@@ -46,7 +46,7 @@ function joinExtensions (own: unknown, more: unknown): unknown[] | null {
   if (!Array.isArray(own) && !Array.isArray(more)) return null
   const joined: unknown[] = Array.isArray(own) ? [...own] : []
   for (const entry of Array.isArray(more) ? more as unknown[] : []) {
-    const at = isObject(entry) ? joined.findIndex(one => isObject(one) && one['uri'] === entry['uri']) : -1
+    const at = isObject(entry) ? joined.findIndex(extension => isObject(extension) && extension['uri'] === entry['uri']) : -1
     if (at < 0) joined.push(entry)
     else joined[at] = joinEntry(joined[at] as JsonObject, entry as JsonObject)
   }

@@ -98,13 +98,13 @@ export function readCatalog (value: unknown): ReadCatalog | { readonly problem: 
   if (!Array.isArray(list)) return { problem: 'has no list of entries' }
   const entries: CatalogEntry[] = []
   const faults: { index: number, problem: string }[] = []
-  const known = new Set<string>()
+  const keys = new Set<string>()
   list.forEach((item: unknown, index) => {
     const entry = readEntry(item)
     if ('problem' in entry) return faults.push({ index, problem: entry.problem })
     const key = JSON.stringify([entry.identifier, entry.version])
-    if (known.has(key)) return faults.push({ index, problem: 'has the identifier and version of an earlier entry' })
-    known.add(key)
+    if (keys.has(key)) return faults.push({ index, problem: 'has the identifier and version of an earlier entry' })
+    keys.add(key)
     return entries.push(entry)
   })
   return { entries, faults }

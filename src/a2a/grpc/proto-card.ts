@@ -66,18 +66,18 @@ function oneFlow (flows: unknown): unknown {
 /** Leaves out the members that are no fields. */
 function known (value: JsonObject, table: MessageTable): JsonObject {
   const members: Record<string, unknown> = {}
-  for (const [name, one] of Object.entries(value)) {
+  for (const [name, member] of Object.entries(value)) {
     const row = table.names.get(name)
-    if (row !== undefined) members[name] = row.table === null ? one : knownIn(one, row, row.table)
+    if (row !== undefined) members[name] = row.table === null ? member : knownIn(member, row, row.table)
   }
   return members
 }
 
 function knownIn (value: unknown, row: FieldRow, table: MessageTable): unknown {
-  const one = (item: unknown): unknown => isObject(item) ? known(item, table) : item
-  if (row.list) return Array.isArray(value) ? value.map(one) : value
-  if (row.map) return isObject(value) ? mapped(value, one) : value
-  return one(value)
+  const convert = (item: unknown): unknown => isObject(item) ? known(item, table) : item
+  if (row.list) return Array.isArray(value) ? value.map(convert) : value
+  if (row.map) return isObject(value) ? mapped(value, convert) : value
+  return convert(value)
 }
 
 function mapped (value: JsonObject, map: (item: unknown) => unknown): JsonObject {

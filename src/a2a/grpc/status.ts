@@ -82,14 +82,14 @@ const ELLIPSIS = '...'
 function clipped (message: string): string {
   let size = encodeGrpcMessage(message).length
   if (size <= MAX_MESSAGE) return message
-  const kept: string[] = []
+  const characters: string[] = []
   size = ELLIPSIS.length
   for (const character of message) {
     size += encodeGrpcMessage(character).length
     if (size > MAX_MESSAGE) break
-    kept.push(character)
+    characters.push(character)
   }
-  return kept.join('') + ELLIPSIS
+  return characters.join('') + ELLIPSIS
 }
 
 /** @param room bytes. @returns `google.rpc.Status` */

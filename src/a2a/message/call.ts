@@ -272,8 +272,8 @@ const unknownRpc: CallProblem = {
  * Reads the body of an extension's route. The extension defines the body. When the body holds a message, the message is read like every
  * other message.
  */
-function readExtensionBody (version: Version, body: unknown, found: Pick<Call, 'inexact' | 'backslashName'>): Call {
-  const call = { ...blank(version, 'Extension', null), extensionBody: body, ...found }
+function readExtensionBody (version: Version, body: unknown, findings: Pick<Call, 'inexact' | 'backslashName'>): Call {
+  const call = { ...blank(version, 'Extension', null), extensionBody: body, ...findings }
   return isObject(body) ? { ...call, request: { object: body, path: '' }, view: viewRequest(body, '', version, 'HTTP+JSON', true) } : call
 }
 

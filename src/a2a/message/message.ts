@@ -202,9 +202,9 @@ const FLAGGED_DATA: readonly string[] = ['data', 'value']
 /** Members of a 1.0 part that 0.3 does not define. */
 const FILE_OF_1_0 = ['url', 'raw'] as const
 
-function viewPart (part: Fields, index: number, known: Members, nested: boolean, problems: FieldProblem[]): PartView {
+function viewPart (part: Fields, index: number, sets: Members, nested: boolean, problems: FieldProblem[]): PartView {
   const { path } = part
-  const { version } = known
+  const { version } = sets
   const members = version === '1.0' ? MEMBERS_1_0 : MEMBERS_0_3
   let present: string | null = null
   let several = false
@@ -230,8 +230,8 @@ function viewPart (part: Fields, index: number, known: Members, nested: boolean,
   const isData = present === 'data' || (present === null && part.key('data') !== null)
   if (!isData) {
     const metadata = part.get('metadata')
-    if (isObject(metadata)) Fields.read(metadata, known.partMetadata, part.pathOf('metadata'), problems)
-    checkFile(part, known, problems)
+    if (isObject(metadata)) Fields.read(metadata, sets.partMetadata, part.pathOf('metadata'), problems)
+    checkFile(part, sets, problems)
     return {
       fields: part,
       path,
@@ -245,14 +245,14 @@ function viewPart (part: Fields, index: number, known: Members, nested: boolean,
     }
   }
   const unread = nested || (version === '0.3' && Boolean(wrapperFlag(part))) ? null : unreadValue(part.object, 'data')
-  if (unread !== null) return unreadPart(part, { index, unread, kind, known }, problems)
+  if (unread !== null) return unreadPart(part, { index, unread, kind, known: sets }, problems)
   let data = part.get('data')
   let dataPath = part.pathOf('data')
   let dataSteps = DATA
   // 0.3 REST is ProtoJSON of DataPart { Struct data }: the document lies one level deeper (reference §5.2).
   if (nested && isObject(data) && Object.hasOwn(data, 'data')) {
     // The other members belong to the client, whatever their spelling.
-    Fields.read({ data: data.data }, known.dataPart, dataPath, problems)
+    Fields.read({ data: data.data }, sets.dataPart, dataPath, problems)
     data = data.data
     dataPath = `${dataPath}.data`
     dataSteps = WRAPPED_DATA
@@ -272,7 +272,7 @@ function viewPart (part: Fields, index: number, known: Members, nested: boolean,
   const ambiguity = version === '0.3' && !nested && kind !== 'data'
     ? NOT_OF_KIND
     : data === null || data === undefined ? 'contains null as data, which some agents read as no data; send a value' : null
-  return { fields: part, path, index, isData: true, data, dataPath, dataSteps, mediaTypes: mediaTypesOf(part, known, problems), ambiguity }
+  return { fields: part, path, index, isData: true, data, dataPath, dataSteps, mediaTypes: mediaTypesOf(part, sets, problems), ambiguity }
 }
 
 const NOT_OF_KIND = 'contains "data" without kind "data", so some agents do not read it as data; set kind to "data"'

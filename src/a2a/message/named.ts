@@ -52,7 +52,7 @@ export function unclearName (call: Call, binding: Binding, address: Address | nu
 function strayTenant ({ tenant, query }: Address): boolean {
   if (!/tenant|%/.test(query)) return false
   const ofPath = tenant === null ? null : decodeURIComponent(tenant)
-  return new URLSearchParams(query).getAll('tenant').some(one => one !== '' && one !== ofPath)
+  return new URLSearchParams(query).getAll('tenant').some(value => value !== '' && value !== ofPath)
 }
 
 /** Fields that name a task, a context, a configuration or a URL. */
@@ -67,7 +67,7 @@ const HOLDERS = ['pushNotificationConfig', 'taskPushNotificationConfig', 'pushNo
 function strayName (operation: Operation, { path, query }: Address): FieldProblem | null {
   let segments: readonly string[] | null = null
   for (const [key, value] of new URLSearchParams(query)) {
-    const steps = key.split(/[.[\]]+/).filter(one => one !== '')
+    const steps = key.split(/[.[\]]+/).filter(step => step !== '')
     const last = steps.at(-1) ?? ''
     if (operation === 'ListTasks' && steps.length === 1 && isSameField(last, 'contextId')) continue
     const named = NAMES.find(name => isSameField(last, name)) ?? HOLDERS.find(name => isSameField(last, name))
@@ -98,8 +98,8 @@ function ofBody ({ operation, version, request }: Call, binding: Binding, addres
   if (version === '0.3' && binding === 'JSONRPC') mustBeCamelCase(fields, TASK_ID, problems)
   if (version === '0.3' && binding === 'GRPC') checkNames(fields, problems)
   const text = (name: string): string | null => fields.get(name) as string | null | undefined || null
-  const differ = (name: string, one: string | null, other: string | null, than: string): void => {
-    if (one !== null && other !== null && one !== other) {
+  const differ = (name: string, id: string | null, other: string | null, than: string): void => {
+    if (id !== null && other !== null && id !== other) {
       addProblem(problems, fields.pathOf(name), `names another task than ${than}; name it once`)
     }
   }

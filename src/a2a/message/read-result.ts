@@ -136,9 +136,9 @@ function viewTasks (place: Place, options: ResponseOptions, problems: FieldProbl
   if (!Array.isArray(tasks)) return faulty(path, 'is not a list of Tasks', problems)
   const results: ResultView[] = []
   for (let i = 0; i < tasks.length; i++) {
-    const one: unknown = tasks[i]
-    const at: Place = { value: one, path: `${path}[${i}]`, steps: [...place.steps, fields.key('tasks') ?? 'tasks', i] }
-    const task = isObject(one) ? readTask(one, at, options, problems) : null
+    const entry: unknown = tasks[i]
+    const at: Place = { value: entry, path: `${path}[${i}]`, steps: [...place.steps, fields.key('tasks') ?? 'tasks', i] }
+    const task = isObject(entry) ? readTask(entry, at, options, problems) : null
     if (task === null) return faulty(at.path, 'is not a Task', problems)
     results.push(task)
   }

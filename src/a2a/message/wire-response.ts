@@ -60,13 +60,13 @@ function wireStatus ({ state = 'working', message, timestamp }: StatusSpec, vari
 
 /** Returns the wire name of a state. An unknown state is sent unchanged. */
 export function wireState (state: string, variant: Variant): string {
-  const known = taskStateOf(state)
-  if (known === null) return state
-  if (isRpc03(variant)) return known
-  if (known === 'unknown') return 'TASK_STATE_UNSPECIFIED'
+  const taskState = taskStateOf(state)
+  if (taskState === null) return state
+  if (isRpc03(variant)) return taskState
+  if (taskState === 'unknown') return 'TASK_STATE_UNSPECIFIED'
   // The name in proto 0.3.0 has two Ls.
-  if (known === 'canceled' && variant.version === '0.3') return 'TASK_STATE_CANCELLED'
-  return `TASK_STATE_${known.toUpperCase().replaceAll('-', '_')}`
+  if (taskState === 'canceled' && variant.version === '0.3') return 'TASK_STATE_CANCELLED'
+  return `TASK_STATE_${taskState.toUpperCase().replaceAll('-', '_')}`
 }
 
 function wireArtifact ({ artifactId, parts, ...rest }: ArtifactSpec, { version, binding }: Variant): JsonMap {

@@ -223,8 +223,8 @@ function mediaType (headers: IncomingHttpHeaders): string {
 function networkProblem (error: unknown): string {
   const code = errorCode(error)
   if (code === null) return 'unknown error'
-  const known = NETWORK_PROBLEMS[code]
-  return known === undefined ? code : `${known} (${code})`
+  const problem = NETWORK_PROBLEMS[code]
+  return problem === undefined ? code : `${problem} (${code})`
 }
 
 /** Returns the URL for logs, without credentials and query. */

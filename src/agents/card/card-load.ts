@@ -50,8 +50,8 @@ type Failure = CardResponse & { kind: 'failed' }
 type Variant = { readonly kept: Kept, readonly from: string, readonly notModified: boolean }
 
 /** Loads the card, and with `card.extended` the extended card: the load fails when either fails. Never throws. */
-export async function loadCards (options: CardLoadOptions, kept: KeptByVersion, signal: AbortSignal): Promise<CardLoad> {
-  const load = await loadVariants(options, kept, signal)
+export async function loadCards (options: CardLoadOptions, previous: KeptByVersion, signal: AbortSignal): Promise<CardLoad> {
+  const load = await loadVariants(options, previous, signal)
   if (!load.ok || options.extended === null) return load
   const { '1.0': recent, 0.3: old } = load.byVersion
   const card = recent.card.extendedCard ? recent.card : old.card
@@ -63,20 +63,20 @@ export async function loadCards (options: CardLoadOptions, kept: KeptByVersion, 
  * Loads the card in its two variants: agents may serve another card to callers that send `A2A-Version: 1.0` (the JS SDK does). If an agent
  * rejects one of the two requests, it counts as an agent with one card. Never throws.
  */
-async function loadVariants (options: CardLoadOptions, kept: KeptByVersion, signal: AbortSignal): Promise<CardLoad> {
+async function loadVariants (options: CardLoadOptions, previous: KeptByVersion, signal: AbortSignal): Promise<CardLoad> {
   const { config, headers, limits, dispatcher, timeout } = options
   if (config.file !== null) {
-    const one = settle(await readCardFile(config.file, limits.card), kept['0.3'], limits)
-    return 'problem' in one ? fail(one) : success(one, null)
+    const outcome = settle(await readCardFile(config.file, limits.card), previous['0.3'], limits)
+    return 'problem' in outcome ? fail(outcome) : success(outcome, null)
   }
   const urls = cardUrls(options.upstream, config.url)
   const fetchVersion = (version: string | null, before: Kept | null): Promise<CardResponse> =>
     fetchCard(urls, { dispatcher, version, headers, validators: before?.validators ?? null, limit: limits.card, signal, timeout })
-  const held = options.inUse ? kept : { 0.3: null, '1.0': null }
-  const [plainResponse, v1Response] = await Promise.all([fetchVersion(null, kept['0.3']), fetchVersion('1.0', kept['1.0'])])
+  const held = options.inUse ? previous : { 0.3: null, '1.0': null }
+  const [plainResponse, v1Response] = await Promise.all([fetchVersion(null, previous['0.3']), fetchVersion('1.0', previous['1.0'])])
 
-  const plain = settle(plainResponse, kept['0.3'], limits)
-  const v1 = sameBytes(plainResponse, v1Response) ? adopt(plain, v1Response) : settle(v1Response, kept['1.0'], limits)
+  const plain = settle(plainResponse, previous['0.3'], limits)
+  const v1 = sameBytes(plainResponse, v1Response) ? adopt(plain, v1Response) : settle(v1Response, previous['1.0'], limits)
   if (!('problem' in plain)) {
     if (!('problem' in v1)) return success(plain, v1)
     return standsIn(v1, held['1.0']) ? success(plain, null) : fail({ ...v1, problem: `with A2A-Version: 1.0, ${v1.problem}` })
@@ -89,23 +89,23 @@ async function loadVariants (options: CardLoadOptions, kept: KeptByVersion, sign
  * True when the other variant may replace this one: the agent rejected this variant. While a held variant exists, the rejection must be
  * definite, because the agent may have a temporary fault.
  */
-function standsIn (failure: Failure, kept: Kept | null): boolean {
+function standsIn (failure: Failure, previous: Kept | null): boolean {
   const { status, invalid } = failure
-  return status !== null && (status < 200 || status > 299) && (invalid || kept === null)
+  return status !== null && (status < 200 || status > 299) && (invalid || previous === null)
 }
 
-function settle (response: CardResponse, kept: Kept | null, limits: CardLimits): Variant | Failure {
+function settle (response: CardResponse, previous: Kept | null, limits: CardLimits): Variant | Failure {
   if (response.kind === 'failed') return response
   const { from } = response
   if (response.kind === 'notModified') {
-    if (kept === null) {
+    if (previous === null) {
       return { kind: 'failed', status: 304, invalid: true, problem: `${from} responded with 304 to a request that was not conditional` }
     }
-    return { kept: { ...kept, lifetime: response.lifetime ?? kept.lifetime }, from, notModified: true }
+    return { kept: { ...previous, lifetime: response.lifetime ?? previous.lifetime }, from, notModified: true }
   }
   const { validators, lifetime, bytes } = response
-  if (kept !== null && kept.document.bytes.equals(bytes)) {
-    return { kept: { document: kept.document, validators, lifetime }, from, notModified: false }
+  if (previous !== null && previous.document.bytes.equals(bytes)) {
+    return { kept: { document: previous.document, validators, lifetime }, from, notModified: false }
   }
   const document = readDocument(response, limits)
   if (typeof document === 'string') return { kind: 'failed', status: response.status, invalid: true, problem: document }
@@ -125,7 +125,7 @@ function adopt (other: Variant | Failure, response: CardResponse): Variant | Fai
 
 function success (plain: Variant | null, v1: Variant | null): CardLoad {
   const some = (plain ?? v1) as Variant
-  const lifetimes = [plain?.kept.lifetime ?? null, v1?.kept.lifetime ?? null].filter((one) => one !== null)
+  const lifetimes = [plain?.kept.lifetime ?? null, v1?.kept.lifetime ?? null].filter((lifetime) => lifetime !== null)
   return {
     ok: true,
     byVersion: { 0.3: (plain ?? some).kept.document, '1.0': (v1 ?? some).kept.document },

@@ -298,8 +298,8 @@ export class CardSource implements CardKeeper {
       this.#problem = problem
       const { agent, log } = this.#options
       const state = this.#state()
-      const kept = state === 'stale' ? `; the card of ${new Date(this.#fetchedAt ?? 0).toISOString()} stays in use` : ''
-      const text = `agent ${agent} has no ${state === 'stale' ? 'newer ' : ''}card: ${problem}${kept}; trying again`
+      const remark = state === 'stale' ? `; the card of ${new Date(this.#fetchedAt ?? 0).toISOString()} stays in use` : ''
+      const text = `agent ${agent} has no ${state === 'stale' ? 'newer ' : ''}card: ${problem}${remark}; trying again`
       log[outcome === 'invalid' ? 'error' : 'warn']({ agent, outcome, state }, text)
     }
     if (this.#overdue) this.#expire()

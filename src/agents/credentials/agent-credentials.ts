@@ -134,11 +134,11 @@ export class AgentCredentials {
   prepare (request: CredentialRequest): Prepared | Promise<Prepared> {
     const { principal } = request
     const headers: string[] = []
-    const seen = new Set<string>()
+    const names = new Set<string>()
     let matchingEntry: Entry | null = null
     for (const entry of this.entries) {
-      if (seen.has(entry.name) || !isFor(entry, principal)) continue
-      seen.add(entry.name)
+      if (names.has(entry.name) || !isFor(entry, principal)) continue
+      names.add(entry.name)
       if (entry.value !== null) headers.push(entry.header, entry.value)
       else matchingEntry = entry
     }

@@ -141,7 +141,7 @@ function describePolicy (policy: AgentPolicy): object {
     declared: policy.declared,
     required: policy.required.map(requiredExtension => requiredExtension.uri),
     injected: policy.injected,
-    checked: policy.policies.map(one => describeOne(one, policy)),
+    checked: policy.policies.map(compiledPolicy => describeOne(compiledPolicy, policy)),
     remembersTasks: policy.remembers,
     unusableSchemas: policy.unusable
   }

@@ -106,12 +106,12 @@ export class Identity {
     const prepared = new Map(Object.entries(config.sources).map(([name, source]): [string, Prepared] => {
       const inFiles = filesOf(source).map(file => contents.get(file) ?? sets.get(file) ?? authorities.get(file)?.toString())
       const fingerprint = digest([source, inFiles])
-      const known = previous?.prepared.get(name)
-      if (known?.fingerprint === fingerprint) return [name, known]
+      const predecessor = previous?.prepared.get(name)
+      if (predecessor?.fingerprint === fingerprint) return [name, predecessor]
       return [name, { fingerprint, ...sourceOf(name, source, { contents, sets, authorities }, options) }]
     }))
     const same = previous !== null && previous.audit === config.audit && previous.prepared.size === prepared.size &&
-      [...prepared].every(([name, one]) => previous.prepared.get(name) === one)
+      [...prepared].every(([name, source]) => previous.prepared.get(name) === source)
     if (same) return previous
     const next = new Identity(config, prepared, previous)
     await next.startKeys(previous)
@@ -155,16 +155,16 @@ export class Identity {
 
   /** Ends the fetches for issuers that another identity does not have. */
   close (next: Identity | null): void {
-    const kept = new Set(next === null ? [] : [...next.prepared.values()].map(({ keys }) => keys))
-    for (const { keys } of this.prepared.values()) if (keys !== null && !kept.has(keys)) keys.close()
+    const keySets = new Set(next === null ? [] : [...next.prepared.values()].map(({ keys }) => keys))
+    for (const { keys } of this.prepared.values()) if (keys !== null && !keySets.has(keys)) keys.close()
     if (next !== null) return
     this.failures.flush()
     this.failedRequests.flush()
   }
 
   private async startKeys (previous: Identity | null): Promise<void> {
-    const known = new Set(previous === null ? [] : [...previous.prepared.values()].map(({ keys }) => keys))
-    const fresh = [...this.prepared.values()].flatMap(({ keys }) => (keys === null || known.has(keys) ? [] : [keys]))
+    const keySets = new Set(previous === null ? [] : [...previous.prepared.values()].map(({ keys }) => keys))
+    const fresh = [...this.prepared.values()].flatMap(({ keys }) => (keys === null || keySets.has(keys) ? [] : [keys]))
     if (fresh.length === 0) return
     await Promise.race([Promise.all(fresh.map(keys => keys.start())), sleep(FIRST_KEYS_MS, undefined, { ref: false })])
   }

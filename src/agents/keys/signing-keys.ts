@@ -23,7 +23,7 @@ export interface SigningKeys {
 export function readSigningKeys ({ key, kid, publish }: SigningKeyConfig, place: string): SigningKeys {
   const signing = readKeyFile(key.file, `${place}.key.file`, pem => readSigningKey(pem, kid))
   return {
-    signing, published: [signing.jwk, ...publish.map(one => readKeyFile(one.file, `${place}.publish`, pem => readPublicKey(pem, one.kid)))]
+    signing, published: [signing.jwk, ...publish.map(ref => readKeyFile(ref.file, `${place}.publish`, pem => readPublicKey(pem, ref.kid)))]
   }
 }
 
@@ -45,19 +45,19 @@ const PLACES = [['card', 'sign'], ['upstream', 'credentials', 'identity']] as co
 /** Checks the key files of all agents: they have keys, and no two keys have one `kid`, because all of them are in one key set. */
 export function unusableSigningKeys (value: unknown, baseDir: string): PathProblem[] {
   /** The public keys, by `kid`. */
-  const known = new Map<string, string>()
+  const texts = new Map<string, string>()
   const problemOf = (key: PublicJwk | KeyProblem): KeyProblem | null => {
     if ('problem' in key) return key
     const text = JSON.stringify(key)
-    const other = known.get(key.kid) ?? text
-    known.set(key.kid, other)
+    const other = texts.get(key.kid) ?? text
+    texts.set(key.kid, other)
     return other === text ? null : { problem: `has the kid ${formatValue(key.kid)} of another key` }
   }
   const publicPart = (key: SigningKey | KeyProblem): PublicJwk | KeyProblem => 'problem' in key ? key : key.jwk
   const { agents, delegation } = mapping(value)
   const ofAgents = items(agents).flatMap((agent, index) => PLACES.map(place => {
     const path: Path = ['agents', index, ...place]
-    return { path, keys: place.reduce<unknown>((one, name) => mapping(one)[name], agent) }
+    return { path, keys: place.reduce<unknown>((node, name) => mapping(node)[name], agent) }
   }))
   return [...ofAgents, { path: ['delegation'] as Path, keys: delegation }].flatMap(({ path, keys }) => {
     const { key, kid, publish } = mapping(keys)
@@ -65,9 +65,9 @@ export function unusableSigningKeys (value: unknown, baseDir: string): PathProbl
       ...keyFileProblems(
         mapping(key).file, [...path, 'key', 'file'], { baseDir, read: pem => problemOf(publicPart(readSigningKey(pem, textOrNull(kid)))) }
       ),
-      ...items(publish).map(mapping).flatMap((one, at) =>
+      ...items(publish).map(mapping).flatMap((entry, at) =>
         keyFileProblems(
-          one.file, [...path, 'publish', at, 'file'], { baseDir, read: pem => problemOf(readPublicKey(pem, textOrNull(one.kid))) }
+          entry.file, [...path, 'publish', at, 'file'], { baseDir, read: pem => problemOf(readPublicKey(pem, textOrNull(entry.kid))) }
         )
       )
     ]

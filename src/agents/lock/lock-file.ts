@@ -92,12 +92,12 @@ export function digestsOf ({ digest, digest03, digestExtended }: LockEntry): Car
 }
 
 /**
- * Returns the text of a lock file: names in order, and each entry of `kept` as its bytes were.
- * @param kept entries that have not changed, by name
+ * Returns the text of a lock file: names in order, and each entry of `texts` as its bytes were.
+ * @param texts entries that have not changed, by name
  */
-export function lockText (agents: LockFile['agents'], kept: ReadonlyMap<string, string> = new Map()): string {
+export function lockText (agents: LockFile['agents'], texts: ReadonlyMap<string, string> = new Map()): string {
   const names = Object.keys(agents).sort()
-  const entries = names.map(name => `    ${ascii(JSON.stringify(name))}: ${kept.get(name) ?? entryText(agents[name] as LockEntry)}`)
+  const entries = names.map(name => `    ${ascii(JSON.stringify(name))}: ${texts.get(name) ?? entryText(agents[name] as LockEntry)}`)
   const list = entries.length === 0 ? '{}' : `{\n${entries.join(',\n')}\n  }`
   return `{\n  "comment": ${JSON.stringify(COMMENT)},\n  "version": ${VERSION},\n  "agents": ${list}\n}\n`
 }

@@ -114,16 +114,16 @@ export class CandidateResolver {
       }
     }
     const agents: DiscoveredAgent[] = []
-    const known = new Map<string, { readonly entry: string, readonly agent: DiscoveredAgent }>()
+    const agentsById = new Map<string, { readonly entry: string, readonly agent: DiscoveredAgent }>()
     await inParallel(named, AT_ONCE, async ({ candidate, name }) => {
       const resolved = await this.#resolveOne(candidate, name, lock, keys)
       if ('agent' in resolved) {
         agents.push(resolved.agent)
-        known.set(candidate.identifier, { entry: entryOf(candidate), agent: resolved.agent })
+        agentsById.set(candidate.identifier, { entry: entryOf(candidate), agent: resolved.agent })
         entries.push(reportOf(candidate, this.#nameOf(name), 'admitted', null))
       } else entries.push(reportOf(candidate, this.#nameOf(name), resolved.state, resolved.reason))
     })
-    this.#known = known
+    this.#known = agentsById
     this.#options.inline.keep(new Set(agents.map(agent => agent.name)))
     const order = (a: { readonly identifier: string }, b: { readonly identifier: string }): number => a.identifier < b.identifier ? -1 : 1
     return { agents: agents.sort(order), entries: entries.sort(order) }
@@ -134,18 +134,18 @@ export class CandidateResolver {
   > {
     const { config: { admit }, guard } = this.#options
     const { identifier, cardUrl } = candidate
-    const known = this.#known.get(identifier)
+    const prior = this.#known.get(identifier)
     // The file of a card of the catalog itself is written again: something may have removed the file.
-    if (cardUrl !== null && known !== undefined && admit !== 'pinned' && known.entry === entryOf(candidate)) return { agent: known.agent }
+    if (cardUrl !== null && prior !== undefined && admit !== 'pinned' && prior.entry === entryOf(candidate)) return { agent: prior.agent }
     // An agent in force stays while it is not ready; its calls get the errors of the agent.
-    if (candidate.waits !== null && known === undefined) return { state: 'waiting', reason: candidate.waits }
+    if (candidate.waits !== null && prior === undefined) return { state: 'waiting', reason: candidate.waits }
     const agentName = this.#nameOf(name)
     const pin = admit === 'pinned' && Object.hasOwn(lock.agents, agentName) ? lock.agents[agentName] ?? null : null
     if (cardUrl === null) return await this.#resolveInline(candidate, name, pin, lock, keys)
     const facts = { name: agentName, url: cardUrl.href, digest: null, signedBy: candidate.signedBy }
     const agentAt = (upstream: URL): Agent => this.#agentAt(candidate, name, upstream, null)
     // Nobody has agreed to this card, so its addresses do not count. `card.changes: hold` keeps the agreed card in force.
-    const agreed = pin !== null && pin.url === cardUrl.href ? agreedAgent(cardUrl, candidate.upstream, known?.agent ?? null, pin) : null
+    const agreed = pin !== null && pin.url === cardUrl.href ? agreedAgent(cardUrl, candidate.upstream, prior?.agent ?? null, pin) : null
     if (candidate.upstream !== null && isAdmitted(facts, admit, lock).admitted) return agentAt(candidate.upstream)
     if (admit === 'pinned' && !Object.hasOwn(lock.agents, facts.name)) return waitsFor(isAdmitted(facts, admit, lock))
 
@@ -153,8 +153,8 @@ export class CandidateResolver {
     if (typeof document === 'string' && agreed !== null) return agentAt(agreed)
     if (typeof document === 'string') {
       // The agent in force keeps its last good card by its own rules.
-      return known !== undefined && known.agent.card === cardUrl.href && admit !== 'signed'
-        ? { agent: known.agent }
+      return prior !== undefined && prior.agent.card === cardUrl.href && admit !== 'signed'
+        ? { agent: prior.agent }
         : { state: 'waiting', reason: document }
     }
     const admitted = await this.#admitted(document, facts, lock, keys)

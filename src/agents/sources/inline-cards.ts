@@ -59,7 +59,7 @@ export class InlineCards {
 
 function ownDirectory (): string {
   if (own !== null) return own
-  const made = own = mkdtempSync(join(tmpdir(), 'a2a-gateway-'))
-  listenOnce(BACKGROUND, process, 'exit', () => { rmSync(made, { recursive: true, force: true }) })
-  return made
+  const directory = own = mkdtempSync(join(tmpdir(), 'a2a-gateway-'))
+  listenOnce(BACKGROUND, process, 'exit', () => { rmSync(directory, { recursive: true, force: true }) })
+  return directory
 }

@@ -56,15 +56,15 @@ export class AgentSources implements SourcesView {
     const started: AgentSource[] = []
     const next = agentSources.map(config => {
       const identity = digest([config, card, jsonDepth, jsonMembers, stateDir])
-      const known = this.#sources.find(source => source.identity === identity)
-      if (known !== undefined) return known
+      const existing = this.#sources.find(source => source.identity === identity)
+      if (existing !== undefined) return existing
       const source: AgentSource = new AgentSource({
         config,
         limits: { card, jsonDepth, jsonMembers },
         stateDir,
         lockFile: this.#lockFile,
         onChange: changed => {
-          if (!this.#sources.some(one => one.source === source)) return
+          if (!this.#sources.some(entry => entry.source === source)) return
           this.#report()
           if (changed) this.#onAgents()
         }

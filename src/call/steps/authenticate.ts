@@ -70,9 +70,9 @@ function requireCaller (exchange: Exchange, identity: Identity): Result | Promis
   const authenticating = { need, requirement, startedAt: performance.now() }
   const outcome = identity.authenticator.authenticate(presented, requirement, Date.now(), isThrottled)
   const verified = outcome instanceof Promise
-  return after(exchange, outcome, (exchange, found) => {
-    recordDuration(exchange, found, verified, authenticating.startedAt)
-    return settle(exchange, identity, found, authenticating)
+  return after(exchange, outcome, (exchange, result) => {
+    recordDuration(exchange, result, verified, authenticating.startedAt)
+    return settle(exchange, identity, result, authenticating)
   })
 }
 

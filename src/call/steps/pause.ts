@@ -61,8 +61,8 @@ function keep (exchange: Exchange, rules: readonly string[], rejection: Rejectio
   const paused: Paused = { state: 'waiting', rules, form: formOf(route.binding, route.version), contextId, at: new Date().toISOString() }
   const key = keyOf(exchange, taskId)
   const record = pausedRecord(paused, taskStateIn({ state: 'waiting', question: questionIn(exchange, rules) }), body)
-  const respond = (exchange: Exchange, kept: unknown): Result => {
-    if (kept === false) return reject(exchange, rejections.pauseUnavailable, 'rejected')
+  const respond = (exchange: Exchange, isStored: unknown): Result => {
+    if (isStored === false) return reject(exchange, rejections.pauseUnavailable, 'rejected')
     exchange.services.metrics.add('paused_requests_total', exchange.agentName, 'paused')
     return respondWithPausedTask(exchange, key, paused, rejection, null)
   }
@@ -164,8 +164,8 @@ function finish (exchange: Exchange, key: TaskKey, paused: Paused, state: 'rejec
   const { services: { audit, metrics, tasks }, agentName } = exchange
   const outcome = state === 'rejected' ? 'declined' : 'canceled'
   const at = new Date().toISOString()
-  return after(exchange, tasks.write(key, ended(state, at)), (exchange, kept) => {
-    if (kept === false) return reject(exchange, rejections.pauseUnavailable, 'rejected')
+  return after(exchange, tasks.write(key, ended(state, at)), (exchange, isStored) => {
+    if (isStored === false) return reject(exchange, rejections.pauseUnavailable, 'rejected')
     spendClaims(exchange)
     audit.record(pauseEntry(exchange, outcome, paused.rules))
     metrics.add('paused_requests_total', agentName, outcome)

@@ -33,9 +33,9 @@ const routes = new WeakMap<AgentState, Map<GrpcMethod, OperationRoute | null>>()
 
 /** @returns null when the card has no gRPC interface that the gateway serves */
 function routeOf (state: AgentState, method: GrpcMethod): OperationRoute | null {
-  let known = routes.get(state)
-  if (known === undefined) routes.set(state, known = new Map())
-  let route = known.get(method)
-  if (route === undefined) known.set(method, route = grpcRouteOf(method, state.interfaces))
+  let byMethod = routes.get(state)
+  if (byMethod === undefined) routes.set(state, byMethod = new Map())
+  let route = byMethod.get(method)
+  if (route === undefined) byMethod.set(method, route = grpcRouteOf(method, state.interfaces))
   return route
 }

@@ -128,8 +128,8 @@ export class PublishedCatalog {
   }
 
   #tagsOf (card: ServedCard): readonly string[] {
-    const known = this.#tags.get(card)
-    if (known !== undefined) return known
+    const cachedTags = this.#tags.get(card)
+    if (cachedTags !== undefined) return cachedTags
     const { skills } = parseJson(card.at('http://gateway.invalid').bytes) as JsonObject
     const all = Array.isArray(skills) ? skills.filter(isObject).flatMap(skill => Array.isArray(skill['tags']) ? skill['tags'] : []) : []
     const texts = all.filter((tag: unknown): tag is string => typeof tag === 'string' &&

@@ -93,20 +93,20 @@ interface Written { readonly path: string, readonly lock: ReadLock, readonly jso
 
 function write (compared: readonly Compared[], { path, lock, json, by }: Written, io: Output): number {
   const agents: Record<string, LockEntry> = { ...lock.agents }
-  const kept = new Map(lock.texts)
+  const keptTexts = new Map(lock.texts)
   const pinnedAt = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
-  const outcomes = compared.map(one => {
-    if (one.state === 'failed') return { name: one.name, outcome: 'failed', problem: one.problem }
-    const { agreed, live, differences, texts } = one
-    if (one.state === 'same' && agreed?.url === live.url && agreed.card !== undefined) return { name: one.name, outcome: 'unchanged' }
-    agents[one.name] = { ...live, pinnedAt, pinnedBy: by }
-    kept.delete(one.name)
-    return { name: one.name, outcome: one.state === 'new' ? 'added' : 'updated', differences, texts }
+  const outcomes = compared.map(entry => {
+    if (entry.state === 'failed') return { name: entry.name, outcome: 'failed', problem: entry.problem }
+    const { agreed, live, differences, texts } = entry
+    if (entry.state === 'same' && agreed?.url === live.url && agreed.card !== undefined) return { name: entry.name, outcome: 'unchanged' }
+    agents[entry.name] = { ...live, pinnedAt, pinnedBy: by }
+    keptTexts.delete(entry.name)
+    return { name: entry.name, outcome: entry.state === 'new' ? 'added' : 'updated', differences, texts }
   })
   const changed = outcomes.some(({ outcome }) => outcome === 'added' || outcome === 'updated')
   if (changed) {
     try {
-      replaceFile(path, lockText(agents, kept))
+      replaceFile(path, lockText(agents, keptTexts))
     } catch (error) {
       reportFailure(
         'agents', [{ file: path, line: 0, col: 0, message: `cannot be written: ${fileErrorText(error)}`, code: 'A2AGW_ERR_OUTPUT' }], json,
@@ -134,32 +134,32 @@ function diff (compared: readonly Compared[], { path, lock, config, json }: Diff
   const different = compared.filter(({ state }) => state === 'changed' || state === 'new')
   const others = Object.keys(lock.agents).filter(name => !config.agents.some(agent => agent.name === name))
   if (json) {
-    const agents = compared.map(one => one.state === 'failed'
-      ? { name: one.name, state: one.state, problem: one.problem }
+    const agents = compared.map(entry => entry.state === 'failed'
+      ? { name: entry.name, state: entry.state, problem: entry.problem }
       : {
-          name: one.name,
-          state: one.state,
-          url: one.live.url,
-          digest: { agreed: one.agreed?.digest ?? null, live: one.live.digest },
-          requires: { agreed: one.agreed?.requires ?? null, live: one.live.requires },
-          differences: one.differences,
-          texts: one.texts
+          name: entry.name,
+          state: entry.state,
+          url: entry.live.url,
+          digest: { agreed: entry.agreed?.digest ?? null, live: entry.live.digest },
+          requires: { agreed: entry.agreed?.requires ?? null, live: entry.live.requires },
+          differences: entry.differences,
+          texts: entry.texts
         })
     const ok = !failed && different.length === 0
     io.out(JSON.stringify({ format: JSON_FORMAT, ok, file: path, agents, withoutAgent: others }, null, 2))
   } else {
-    for (const one of compared) {
-      const { name, state } = one
+    for (const entry of compared) {
+      const { name, state } = entry
       if (state === 'failed') {
-        io.out(`${name}: failed: ${visible(one.problem, MAX_CARD_TEXT_CHARS)}`)
+        io.out(`${name}: failed: ${visible(entry.problem, MAX_CARD_TEXT_CHARS)}`)
         continue
       }
-      io.out(`${name}: ${state}${state === 'new' && one.live.requires.length > 0 ? `; requires ${one.live.requires.map(uri => visible(uri, MAX_CARD_TEXT_CHARS)).join(', ')}` : ''}`)
-      for (const line of linesOf(one.differences, one.texts)) io.out(line)
+      io.out(`${name}: ${state}${state === 'new' && entry.live.requires.length > 0 ? `; requires ${entry.live.requires.map(uri => visible(uri, MAX_CARD_TEXT_CHARS)).join(', ')}` : ''}`)
+      for (const line of linesOf(entry.differences, entry.texts)) io.out(line)
       if (
         state === 'changed' &&
-        one.differences.length === 0 &&
-        one.agreed?.card === undefined
+        entry.differences.length === 0 &&
+        entry.agreed?.card === undefined
       ) io.out('  the lock file has only the digest of the agreed card, so the differences are not known')
     }
     for (const name of others) {

@@ -78,8 +78,8 @@ export function ownWords ([name = '', ...args]: readonly string[]): readonly str
   return start < 0 ? args : args.slice(0, start)
 }
 
-function tooMany ({ positionals: most = 0, words }: Command, given: readonly string[]): string {
-  const extra = `unexpected argument "${given[most] ?? ''}"`
+function tooMany ({ positionals: most = 0, words }: Command, positionals: readonly string[]): string {
+  const extra = `unexpected argument "${positionals[most] ?? ''}"`
   return `${extra}; it takes one ${words === undefined || words === 'yaml' ? 'FILE' : words === 'commands' ? 'NAME' : `of ${words.join(', ')}`}`
 }
 
@@ -105,8 +105,8 @@ function problemOf (message: string, flags: readonly string[]): string {
   const unknown = /^Unknown option '--([^']*)'/.exec(text)?.[1]
   const near = unknown === undefined ? null : nearest(unknown, flags)
   if (near !== null) return `there is no flag --${unknown ?? ''}; did you mean --${near}?`
-  const given = /^Option '(?:-\w, )?--([\w-]+)' does not take an argument/.exec(text)?.[1]
-  if (given !== undefined) return `the flag --${given} takes no value`
+  const toggle = /^Option '(?:-\w, )?--([\w-]+)' does not take an argument/.exec(text)?.[1]
+  if (toggle !== undefined) return `the flag --${toggle} takes no value`
   const without = /^Option '(?:-\w, )?--([\w-]+) <value>' argument missing/.exec(text)?.[1]
   if (without !== undefined) return `the flag --${without} needs a value`
   const alone = /^Unexpected argument '([^]*)'/.exec(text)?.[1]

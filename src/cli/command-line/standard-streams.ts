@@ -61,5 +61,5 @@ function colourErrors (text: string): string {
 }
 
 function painted (text: string, parts: readonly (readonly [RegExp, Colour])[]): string {
-  return parts.reduce((before, [part, colour]) => before.replaceAll(part, found => inColour(found, colour)), text)
+  return parts.reduce((before, [part, colour]) => before.replaceAll(part, match => inColour(match, colour)), text)
 }

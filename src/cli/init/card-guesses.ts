@@ -87,7 +87,7 @@ function typesInModes (card: AgentCard, name: string): NamedPlace[] {
 /** Where the card has a schema for the data. */
 function schemaIn ({ params, index }: CardExtension): Guess['schema'] {
   if (!isObject(params) || index < 0) return null
-  const key = Object.keys(params).find(one => SCHEMA.test(one) && isObject(params[one]))
+  const key = Object.keys(params).find(name => SCHEMA.test(name) && isObject(params[name]))
   return key === undefined ? null : { fromCard: [`/capabilities/extensions/{self}/params/${escapePointer(key)}`] }
 }
 
@@ -115,7 +115,7 @@ export function isOperation (method: string): boolean {
 
 function textsOf (value: unknown): string[] {
   const list: unknown[] = Array.isArray(value) ? value : [value]
-  return list.map(one => isObject(one) ? one.name : one).filter((one): one is string => typeof one === 'string').slice(0, MAX_TEXTS)
+  return list.map(node => isObject(node) ? node.name : node).filter((text): text is string => typeof text === 'string').slice(0, MAX_TEXTS)
 }
 
 /** True for a media type that is not the type of ordinary parts. */

@@ -28,7 +28,7 @@ export function extensionName (uri: string, taken: Set<string>): string {
   const words = text.slice(host?.[0].length ?? 0).split(/[/:?#=&]/).map(wordOf).filter(word => word !== '').toReversed()
   const fallback = host === null
     ? []
-    : (host[1] ?? '').replace(/:\d+$/, '').split('.').slice(0, -1).map(slug).filter(one => one !== '' && !HOSTING.has(one))
+    : (host[1] ?? '').replace(/:\d+$/, '').split('.').slice(0, -1).map(slug).filter(label => label !== '' && !HOSTING.has(label))
   const chosenWord = words.find(word => word.length >= MIN_WORD_CHARS) ?? fallback.at(-1) ?? words[0] ?? ''
   return uniqueName(asName(chosenWord, 'extension'), taken)
 }

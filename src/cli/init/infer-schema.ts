@@ -27,19 +27,19 @@ export function inferSchema (values: readonly unknown[], depth = 0): InferredSch
   if (depth >= DEPTH) return schema
   const objects = some.filter(isObject)
   if (objects.length > 0 && values.length <= VALUES) Object.assign(schema, members(objects, depth))
-  const items = some.filter(one => Array.isArray(one)).flat()
+  const items = some.filter(value => Array.isArray(value)).flat()
   if (items.length > 0 && items.length <= VALUES && values.length <= VALUES) schema.items = inferSchema(items, depth + 1)
   if (names.length === 1 && names[0] === 'string') Object.assign(schema, textsOf(values as readonly string[]))
   return schema
 }
 
 function members (objects: readonly Readonly<Record<string, unknown>>[], depth: number): object {
-  const names = [...new Set(objects.flatMap(one => Object.keys(one)))]
+  const names = [...new Set(objects.flatMap(sample => Object.keys(sample)))]
   // The loader of the configuration rejects `__proto__`.
   if (names.length === 0 || names.length > MEMBERS || names.includes('__proto__')) return {}
-  const required = names.filter(name => objects.every(one => Object.hasOwn(one, name)))
+  const required = names.filter(name => objects.every(sample => Object.hasOwn(sample, name)))
   const properties = names.map(name => {
-    const values = objects.filter(one => Object.hasOwn(one, name)).map(one => one[name])
+    const values = objects.filter(sample => Object.hasOwn(sample, name)).map(sample => sample[name])
     return [name, inferSchema(values, depth + 1)] as const
   })
   return { ...(required.length === 0 ? {} : { required }), properties: Object.fromEntries(properties) }

@@ -86,11 +86,11 @@ export function planOf (sources: readonly Source[], traffic: Traffic | null, cat
 
 /** The policies of the catalogue for the card, and those that these require. Without any policy, those that are in force by default. */
 function knownOf (
-  found: readonly { readonly extension: CardExtension, readonly policy: string | null }[],
+  matches: readonly { readonly extension: CardExtension, readonly policy: string | null }[],
   catalogue: Plan['catalogue']
 ): KnownPolicy[] {
-  const declared = new Map<string, CardExtension[]>(found.length > 0 ? [] : DEFAULT_POLICIES.map(name => [name, []]))
-  for (const { extension, policy } of found) if (policy !== null) declared.set(policy, [...declared.get(policy) ?? [], extension])
+  const declared = new Map<string, CardExtension[]>(matches.length > 0 ? [] : DEFAULT_POLICIES.map(name => [name, []]))
+  for (const { extension, policy } of matches) if (policy !== null) declared.set(policy, [...declared.get(policy) ?? [], extension])
   for (const [name] of declared) {
     for (const required of catalogue[name]?.activation?.requires ?? []) if (!declared.has(required)) declared.set(required, [])
   }

@@ -20,11 +20,11 @@ export function proposedSources (cards: readonly CardSecurity[], only: (scheme: 
   const proposed = new Map<string, ProposedSource>()
   const names = new Set<string>()
   const schemes = cards.flatMap(card => [...card.schemes])
-  const known = schemes.some(([, scheme]) => scheme !== null && issuerOf(scheme) !== null)
+  const hasIssuer = schemes.some(([, scheme]) => scheme !== null && issuerOf(scheme) !== null)
   for (const [name, scheme] of schemes) {
     if (scheme === null || !only(scheme) || proposed.size >= MAX_SOURCES) continue
     // An http scheme beside OpenID Connect is for the same tokens.
-    if (known && scheme.kind === 'http' && scheme.scheme === 'bearer') continue
+    if (hasIssuer && scheme.kind === 'http' && scheme.scheme === 'bearer') continue
     const key = JSON.stringify(scheme.kind === 'openIdConnect' || scheme.kind === 'oauth2' ? issuerOf(scheme) : scheme)
     if (proposed.has(key)) continue
     const unique = uniqueName(name, names)
@@ -91,6 +91,6 @@ function scalar (text: string): string {
   return /^[a-z][\w-]*$/i.test(text) && !/^(?:null|true|false|yes|no|on|off)$/i.test(text)
     ? text
     : JSON.stringify(text.replaceAll('$', '$$$$')).replaceAll(
-      /[^\x20-\x7e]/g, one => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`
+      /[^\x20-\x7e]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
     )
 }

@@ -98,11 +98,11 @@ function outcomeOf ({ dryRun }: TestResult): Outcome {
 
 const TEXT = { parts: [{ text: 'Hello' }] }
 
-function required ({ card, known, proposed }: PlannedAgent): Candidate[] {
+function required ({ card, known: policies, proposed }: PlannedAgent): Candidate[] {
   const uris = requiredUris(card.extensions)
   const nameFor = (uri: string): string =>
     proposed.find(({ extension }) => extension.uri === uri)?.proposal.name ??
-    known.find(({ declared }) => declared.some(cardExtension => cardExtension.uri === uri))?.name ?? uri
+    policies.find(({ declared }) => declared.some(cardExtension => cardExtension.uri === uri))?.name ?? uri
   return [
     {
       name: uris.length === 0 ? 'a message without extensions' : 'a message that requests the required extensions',
@@ -110,7 +110,7 @@ function required ({ card, known, proposed }: PlannedAgent): Candidate[] {
     },
     ...uris.map(uri => ({
       name: `a message that does not request ${nameFor(uri)} (${uri})`.slice(0, 200),
-      request: { ...(uris.length === 1 ? {} : { extensions: uris.filter(one => one !== uri) }), message: TEXT }
+      request: { ...(uris.length === 1 ? {} : { extensions: uris.filter(other => other !== uri) }), message: TEXT }
     }))
   ]
 }
@@ -177,13 +177,13 @@ function messageWith (place: Place, value: unknown, uri: string): object {
 }
 
 /** One request that each policy of the catalogue accepts and one that it rejects, from the tests beside the policy. */
-function ofCatalogue (plan: Plan, { card, known, proposed }: PlannedAgent): Candidate[] {
+function ofCatalogue (plan: Plan, { card, known: policies, proposed }: PlannedAgent): Candidate[] {
   const files = new Map(catalogueFiles())
   const agent = {
-    extensions: [...known.map(({ name }) => ({ [name]: { mode: 'enforce' } })), ...proposed.map(({ proposal }) => proposal.name)]
+    extensions: [...policies.map(({ name }) => ({ [name]: { mode: 'enforce' } })), ...proposed.map(({ proposal }) => proposal.name)]
   }
   const mandatory = requiredUris(card.extensions)
-  const candidates = known.filter(({ declared }) => declared.length > 0).flatMap(({ name, declared }): Candidate[] => {
+  const candidates = policies.filter(({ declared }) => declared.length > 0).flatMap(({ name, declared }): Candidate[] => {
     const loaded = loadTests((files.get(name) ?? name).replace(/\.yaml$/, '.test.yaml'), {})
     const usable = loaded.ok ? loaded.tests.value.tests.filter(isSelfContained) : []
     const own = plan.catalogue[name]?.uri

@@ -103,7 +103,7 @@ function cardAdvice ({ interfaces, grpc }: AgentCard): string[] {
 }
 
 function agentLines (agent: PlannedAgent, index: number, directory: string): string[] {
-  const { name, path, upstream, cardUrl, cardFile = null, recorded = false, card, known, proposed } = agent
+  const { name, path, upstream, cardUrl, cardFile = null, recorded = false, card, known: policies, proposed } = agent
   return [
     `  - name: ${name}`,
     ...(path === null ? [] : [`    path: ${path}`]),
@@ -126,7 +126,7 @@ function agentLines (agent: PlannedAgent, index: number, directory: string): str
       ? recorded ? 'Recorded requests name no extension.' : 'The card declares no extension.'
       : recorded ? 'Policies for the extensions that recorded requests name. They take effect if the card declares the extensions.' : 'Policies in force.', 4),
     '    extensions:',
-    ...known.flatMap(knownPolicy => knownLines(knownPolicy, agent)),
+    ...policies.flatMap(knownPolicy => knownLines(knownPolicy, agent)),
     ...proposed.flatMap(({ extension, proposal }) => [
       ...about(extension, card).map(text => comment(text, 6)),
       comment('The catalogue has no policy for it: the proposed policy is below.', 6),
@@ -135,8 +135,8 @@ function agentLines (agent: PlannedAgent, index: number, directory: string): str
   ]
 }
 
-function knownLines ({ name, policy, declared }: KnownPolicy, { card, known }: PlannedAgent): string[] {
-  const requiring = known.find(knownPolicy => knownPolicy.policy?.activation?.requires?.includes(name))
+function knownLines ({ name, policy, declared }: KnownPolicy, { card, known: policies }: PlannedAgent): string[] {
+  const requiring = policies.find(knownPolicy => knownPolicy.policy?.activation?.requires?.includes(name))
   return [
     ...declared.flatMap(extension => about(extension, card, policy)).map(text => comment(text, 6)),
     ...(declared.length > 0
@@ -193,7 +193,7 @@ function modes ({ raw }: AgentCard): string[] {
     ] as const
   ).flatMap(([verb, camel, snake]) => {
     const list: unknown = raw[camel] ?? raw[snake]
-    const texts = Array.isArray(list) ? list.filter(one => typeof one === 'string') : []
+    const texts = Array.isArray(list) ? list.filter(mode => typeof mode === 'string') : []
     return texts.length === 0 ? [] : [`The agent ${verb} ${listed(texts)}.`]
   })
 }

@@ -41,7 +41,7 @@ export function callsOf (requests: readonly RecordedRequest[]): RecordedCall[] {
 export function cardsOf (requests: readonly RecordedRequest[]): RecordedCard[] {
   return requests.flatMap(({ method, target, headers, response }) => {
     const path = (target ?? '').replace(/[?#].*$/, '')
-    const usual = CARD_PATHS.find(one => path.endsWith(one))
+    const usual = CARD_PATHS.find(cardPath => path.endsWith(cardPath))
     const origin = originOf(headers)
     if (method !== 'GET' || usual === undefined || origin === null || response?.status !== 200) return []
     const read = readCard(jsonOf(response.body))
@@ -107,8 +107,8 @@ export class Traffic {
     calls.forEach((call, i) => {
       for (const uri of call.uris) this.uris.set(uri, (this.uris.get(uri) ?? new Set()).add(i))
       const message = messageOf(call.params)
-      for (const one of [message?.metadata, isObject(call.params) ? call.params.metadata : undefined]) {
-        if (isObject(one)) for (const [key, value] of Object.entries(one)) this.add({ metadata: key }, value, i)
+      for (const metadata of [message?.metadata, isObject(call.params) ? call.params.metadata : undefined]) {
+        if (isObject(metadata)) for (const [key, value] of Object.entries(metadata)) this.add({ metadata: key }, value, i)
       }
       for (const part of Array.isArray(message?.parts) ? message.parts : []) this.addPart(part, i)
     })
@@ -188,10 +188,10 @@ export class Traffic {
         for (const [name, value] of Object.entries(metadata)) {
           const key = memberOf(name, uri)
           if (key === null) continue
-          const one = dataByTag.get(key) ?? { places: new Set(), values: [] }
-          one.places.add(place)
-          one.values.push(value)
-          dataByTag.set(key, one)
+          const group = dataByTag.get(key) ?? { places: new Set(), values: [] }
+          group.places.add(place)
+          group.values.push(value)
+          dataByTag.set(key, group)
         }
       }
     }
@@ -227,7 +227,7 @@ function * metadataIn (result: unknown): Generator<[place: string, metadata: Jso
   const status = of(isObject(whole.status) ? whole.status.message : null)
   if (status !== null) yield ['status', status]
   for (const artifact of Array.isArray(whole.artifacts) ? whole.artifacts : []) {
-    const made = of(artifact)
-    if (made !== null) yield ['artifact', made]
+    const metadata = of(artifact)
+    if (metadata !== null) yield ['artifact', metadata]
   }
 }

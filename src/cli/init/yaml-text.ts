@@ -44,7 +44,7 @@ function entry (head: string, item: unknown, indent: number): string[] {
   const space = ' '.repeat(indent)
   const line = `${space}${head} ${flow(item)}`
   if (line.length <= WIDTH || typeof item !== 'object' || item === null || Object.keys(item).length === 0) return [line]
-  return [`${space}${head}`, ...(Array.isArray(item) ? item.flatMap(one => listItem(one, indent + 2)) : block(item, indent + 2))]
+  return [`${space}${head}`, ...(Array.isArray(item) ? item.flatMap(element => listItem(element, indent + 2)) : block(item, indent + 2))]
 }
 
 /** Writes one item of a list. */

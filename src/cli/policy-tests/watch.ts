@@ -48,14 +48,14 @@ export async function watchUntilInterrupted (watch: Pick<Watch, 'names' | 'confi
  */
 export async function watchTests ({ names, config, run, again, waiting, signal }: Watch): Promise<number> {
   // The files are looked at before the run, so that a change during the run is not lost.
-  let seen = stateOf(names, config)
+  let state = stateOf(names, config)
   let code = run()
   waiting()
   while (!signal.aborted) {
     await pause(signal)
     const now = stateOf(names, config)
-    if (now === seen || signal.aborted) continue
-    seen = now
+    if (now === state || signal.aborted) continue
+    state = now
     again()
     code = run()
     waiting()

@@ -112,8 +112,8 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
 
 function listeners (server: Mapping): PathProblem[] {
   const at = (key: string): HostPort | null => typeof server[key] === 'string' ? parseHostPort(server[key]) : null
-  const same = (one: string, other: string): boolean => {
-    const [a, b] = [at(one), at(other)]
+  const same = (key: string, other: string): boolean => {
+    const [a, b] = [at(key), at(other)]
     return a !== null && b !== null && a.port !== 0 && a.port === b.port && a.host === b.host
   }
   return [
@@ -207,7 +207,7 @@ function agentProblems (agent: Mapping, path: Path, context: CheckContext): Path
   for (const key of ['ca', 'cert', 'key']) problems.push(...unreadable(tls[key], [...tlsPath, key], context.baseDir))
   problems.push(...unpaired(tls, tlsPath))
   items(agent.passthrough).forEach((prefix, index) => {
-    const covered = CARD_PATHS.find((known) => known === prefix || known.startsWith(`${String(prefix)}/`))
+    const covered = CARD_PATHS.find((cardPath) => cardPath === prefix || cardPath.startsWith(`${String(prefix)}/`))
     if (covered !== undefined && prefix !== '') {
       problems.push(
         problemAt(
@@ -223,20 +223,20 @@ function agentProblems (agent: Mapping, path: Path, context: CheckContext): Path
 
 /** Checks that `advertise` lists each URI once, and that nothing is added to a card that is served unchanged. */
 function additions (card: Mapping, path: Path): PathProblem[] {
-  const seen = new Set<unknown>()
+  const uris = new Set<unknown>()
   const twice = items(card.advertise).flatMap((entry, index) => {
     const { uri } = mapping(entry)
-    const again = typeof uri === 'string' && seen.has(uri)
-    seen.add(uri)
+    const again = typeof uri === 'string' && uris.has(uri)
+    uris.add(uri)
     return again
       ? [problemAt([...path, 'advertise', index, 'uri'], `${dotted([...path, 'advertise'])} lists ${formatValue(uri)} twice`)]
       : []
   })
   if (card.signature !== 'verbatim') return twice
-  const given = ['advertise', 'schemas'].filter((key) => items(card[key]).length > 0 || Object.keys(mapping(card[key])).length > 0)
+  const keys = ['advertise', 'schemas'].filter((key) => items(card[key]).length > 0 || Object.keys(mapping(card[key])).length > 0)
   return [
     ...twice,
-    ...given.map(key =>
+    ...keys.map(key =>
       problemAt(
         [...path, key],
         `${dotted([...path, key])} contradicts signature: verbatim, which serves the card unchanged`,

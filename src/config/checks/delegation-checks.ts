@@ -18,7 +18,7 @@ export function delegationProblems (config: Mapping, baseDir: string): PathProbl
   const sources = Object.keys(mapping(mapping(config.identity).sources))
   return [
     ...signingKeyProblems(domain, ROOT, baseDir),
-    ...items(domain.keys).flatMap((one, index) => keysProblems(mapping(one), [...ROOT, 'keys', index], baseDir)),
+    ...items(domain.keys).flatMap((key, index) => keysProblems(mapping(key), [...ROOT, 'keys', index], baseDir)),
     ...conditionProblems(mapping(domain.agents), [...ROOT, 'agents'], sources),
     ...written(config).flatMap(({ value, path }) => [
       ...presenterProblems(mapping(value.as), [...path, 'as'], sources),

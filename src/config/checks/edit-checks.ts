@@ -56,8 +56,8 @@ function stripProblems (rule: Mapping, at: Path): PathProblem[] {
     [pointer, [...at, 'select', 'pointer']],
     [mapping(metadata).path, [...at, 'select', 'metadata', 'path']]
   ]
-  for (const [given, place] of steps) {
-    if (typeof given === 'string' && LAST_INDEX.test(given)) {
+  for (const [text, place] of steps) {
+    if (typeof text === 'string' && LAST_INDEX.test(text)) {
       problems.push(
         problemAt(place, `${dotted(place)}: verdict strip cannot remove one item from a list: ${moving}`, 'strip the list, or reject')
       )
@@ -143,7 +143,7 @@ function injectionProblems (injection: Mapping, earlier: readonly Mapping[], at:
 export function editWarnings ({ inject, inactive, activation, owns }: Mapping, path: Path): PathProblem[] {
   const { default: initial, signals, callers } = mapping(activation)
   // For callers who may not use the extension, only owned data is kept from the agent.
-  const guarded = callers === undefined || items(inject).every(one => items(mapping(owns).metadata).includes(mapping(one).metadata))
+  const guarded = callers === undefined || items(inject).every(entry => items(mapping(owns).metadata).includes(mapping(entry).metadata))
   const always = guarded && (initial === 'inject' || items(signals).includes('always'))
   if (items(inject).length === 0 || always || ['strip', 'reject'].includes(String(mapping(inactive).request))) return []
   return [

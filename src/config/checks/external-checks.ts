@@ -47,7 +47,7 @@ export function externalWarnings (config: Mapping): PathProblem[] {
   const points = mapping(config.decisionPoints)
   const uses = usesOf(config)
   const used = new Set(uses.map(({ name }) => name))
-  const enforced = new Set(uses.filter(one => one.enforced).map(({ name }) => name))
+  const enforced = new Set(uses.filter(use => use.enforced).map(({ name }) => name))
   return [
     ...Object.entries(points).flatMap(([name, point]) => {
       const path: Path = ['decisionPoints', name]
@@ -95,10 +95,10 @@ function usesOf (config: Mapping): Use[] {
   ]
 }
 
-function unknownPoint ({ name, path }: Use, known: readonly string[]): PathProblem[] {
-  if (typeof name !== 'string' || known.includes(name)) return []
-  const hint = known.length === 0 ? 'define it in decisionPoints' : `decisionPoints has ${known.join(', ')}`
-  return [problemAt(path, `${dotted(path)}: no decision point is named ${formatValue(name)}`, didYouMean(name, known) ?? hint)]
+function unknownPoint ({ name, path }: Use, names: readonly string[]): PathProblem[] {
+  if (typeof name !== 'string' || names.includes(name)) return []
+  const hint = names.length === 0 ? 'define it in decisionPoints' : `decisionPoints has ${names.join(', ')}`
+  return [problemAt(path, `${dotted(path)}: no decision point is named ${formatValue(name)}`, didYouMean(name, names) ?? hint)]
 }
 
 function pointProblems (point: Mapping, path: Path, context: SecretContext): PathProblem[] {
@@ -113,12 +113,12 @@ function pointProblems (point: Mapping, path: Path, context: SecretContext): Pat
 }
 
 function entriesProblems (entries: readonly Mapping[], path: Path, sources: readonly string[]): PathProblem[] {
-  const seen = new Map<unknown, number>()
+  const indices = new Map<unknown, number>()
   return entries.flatMap((entry, index) => {
     const at: Path = [...path, index]
     const { id, send, redact, when, phase } = entry
-    const earlier = seen.get(id)
-    if (earlier === undefined) seen.set(id, index)
+    const earlier = indices.get(id)
+    if (earlier === undefined) indices.set(id, index)
     const { caller, match } = mapping(when)
     const silent = phase === 'request'
       ? []

@@ -56,11 +56,11 @@ function writtenRules ({ value, path }: LayeredPolicy['parts'][number]): [Mappin
 }
 
 function once (problems: readonly PathProblem[]): PathProblem[] {
-  const seen = new Set<string>()
+  const keys = new Set<string>()
   return problems.filter(({ path, message }) => {
     const key = JSON.stringify([path, message])
-    if (seen.has(key)) return false
-    seen.add(key)
+    if (keys.has(key)) return false
+    keys.add(key)
     return true
   })
 }
@@ -86,13 +86,13 @@ function listsOf (agents: readonly unknown[], layers: PolicyLayers): Listed[][] 
   }))
 }
 
-function listProblems (known: readonly Listed[], layers: PolicyLayers): PathProblem[] {
-  const own = new Map(known.map(({ item, policy }) => [item.name, policy]))
+function listProblems (entries: readonly Listed[], layers: PolicyLayers): PathProblem[] {
+  const own = new Map(entries.map(({ item, policy }) => [item.name, policy]))
   const lookUp = (name: string): LayeredPolicy | null => own.get(name) ?? layers.named(name)
   return [
-    ...known.flatMap(({ item, path, policy }) => (policy === null ? [unknown(item.name, path, layers)] : [])),
-    ...duplicatePolicies(known),
-    ...known.flatMap(({ item, policy }) =>
+    ...entries.flatMap(({ item, path, policy }) => (policy === null ? [unknown(item.name, path, layers)] : [])),
+    ...duplicatePolicies(entries),
+    ...entries.flatMap(({ item, policy }) =>
       item.overlay === null || policy === null ? [] : [...inside(policy, layers), ...requirements(policy, layers, lookUp)]
     )
   ]
@@ -189,12 +189,12 @@ function requirements (policy: LayeredPolicy, layers: PolicyLayers, lookUp: (nam
 }
 
 function reaches (from: string, to: string, next: (name: string) => string[]): boolean {
-  const seen = new Set<string>()
+  const names = new Set<string>()
   const open = [from]
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     if (name === to) return true
-    if (seen.has(name)) continue
-    seen.add(name)
+    if (names.has(name)) continue
+    names.add(name)
     open.push(...next(name))
   }
   return false

@@ -46,6 +46,6 @@ export function readableByAll (file: unknown, path: Path, baseDir: string): Path
 /** Checks that a certificate has its key, and a key its certificate. @param tls mapping with `cert` and `key` */
 export function unpaired (tls: Mapping, path: Path): PathProblem[] {
   return ([['cert', 'key'], ['key', 'cert']] as const)
-    .filter(([one, other]) => typeof tls[one] === 'string' && tls[other] === null)
-    .map(([one, other]) => problemAt([...path, one], `${dotted([...path, one])} also needs ${other}`))
+    .filter(([key, other]) => typeof tls[key] === 'string' && tls[other] === null)
+    .map(([key, other]) => problemAt([...path, key], `${dotted([...path, key])} also needs ${other}`))
 }

@@ -61,11 +61,11 @@ export function policyWarnings (policy: unknown, path: Path): PathProblem[] {
 
 /** Checks that rule ids are unique. Metrics and rejections name a rule only by policy and id. */
 function sameIds (lists: readonly [string, unknown][], path: Path): PathProblem[] {
-  const seen = new Set<unknown>()
+  const ids = new Set<unknown>()
   return lists.flatMap(([key, list]) => items(list).flatMap((item, index) => {
     const { id } = mapping(item)
-    if (typeof id !== 'string' || !seen.has(id)) {
-      seen.add(id)
+    if (typeof id !== 'string' || !ids.has(id)) {
+      ids.add(id)
       return []
     }
     return [problemAt([...path, key, index, 'id'], `two rules of this policy have the id ${formatValue(id)}`)]
@@ -77,14 +77,14 @@ function isOperation (method: string): boolean {
 }
 
 function routeProblems (routes: readonly unknown[], path: Path): PathProblem[] {
-  const seen = new Map<string, number>()
+  const indices = new Map<string, number>()
   return routes.flatMap((item, index) => {
     const { verb, path: at, base, body } = mapping(item)
     const problems: PathProblem[] = []
     if (typeof verb === 'string' && typeof at === 'string') {
       const key = routeKey(verb, at, base === 'interface' ? base : 'agent')
-      const earlier = seen.get(key)
-      if (earlier === undefined) seen.set(key, index)
+      const earlier = indices.get(key)
+      if (earlier === undefined) indices.set(key, index)
       else {
         problems.push(
           problemAt(
@@ -113,7 +113,7 @@ function routeProblems (routes: readonly unknown[], path: Path): PathProblem[] {
 export function ownUris (policy: unknown): string[] {
   const { uri, aliases } = mapping(policy)
   const same = items(aliases).map(mapping).filter((alias) => alias.relation === 'same').map((alias) => alias.uri)
-  return [uri, ...same].filter((one) => typeof one === 'string')
+  return [uri, ...same].filter((text) => typeof text === 'string')
 }
 
 /** Returns every URI of another extension that satisfies the policy's extension. */
@@ -122,7 +122,7 @@ export function satisfyingUris (policy: unknown): string[] {
     .map(mapping)
     .filter(alias => alias.relation === 'satisfies')
     .map(alias => alias.uri)
-    .filter(one => typeof one === 'string')
+    .filter(uri => typeof uri === 'string')
 }
 
 function identityProblems (policy: unknown, path: Path, catalogue: readonly string[]): PathProblem[] {
@@ -147,15 +147,15 @@ function identityProblems (policy: unknown, path: Path, catalogue: readonly stri
       problemAt([...path, 'aliases'], `${dotted(path)} has both aliases and uriPattern`, 'aliases are other names of one uri', 'key')
     )
   }
-  const seen: unknown[] = [uri]
+  const uris: unknown[] = [uri]
   items(aliases).forEach((item, index) => {
     const alias = mapping(item).uri
-    if (typeof alias === 'string' && seen.includes(alias)) {
+    if (typeof alias === 'string' && uris.includes(alias)) {
       problems.push(problemAt(
         [...path, 'aliases', index, 'uri'], `${dotted([...path, 'aliases', index, 'uri'])} names ${formatValue(alias)} twice`
       ))
     }
-    seen.push(alias)
+    uris.push(alias)
   })
   return problems
 }

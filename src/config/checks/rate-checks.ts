@@ -53,11 +53,11 @@ function entries (config: Mapping, key: 'rates' | 'budgets'): Entry[] {
 }
 
 function sameIds (all: readonly Entry[]): PathProblem[] {
-  const seen = new Map<string, Path>()
+  const paths = new Map<string, Path>()
   return all.flatMap(({ value: { id, on }, path }) => {
     if (typeof id !== 'string') return []
-    const other = seen.get(id)
-    if (other === undefined) seen.set(id, path)
+    const other = paths.get(id)
+    if (other === undefined) paths.set(id, path)
     if (other !== undefined) {
       return [
         problemAt([...path, 'id'], `${dotted(other)} and ${dotted(path)} have the same id, ${formatValue(id)}`)

@@ -36,18 +36,18 @@ export function responseProblems (policy: Mapping, path: Path): PathProblem[] {
 
 /**
  * Checks the request rules that the conditions of a rule name.
- * @param known ids of the request rules
+ * @param ids ids of the request rules
  */
-export function matchedProblems (rule: Mapping, at: Path, known: readonly string[]): PathProblem[] {
+export function matchedProblems (rule: Mapping, at: Path, ids: readonly string[]): PathProblem[] {
   return ['when', 'unless'].flatMap((side) => {
     const { requestMatched } = mapping(rule[side])
-    if (typeof requestMatched !== 'string' || known.includes(requestMatched)) return []
+    if (typeof requestMatched !== 'string' || ids.includes(requestMatched)) return []
     const place = [...at, side, 'requestMatched']
     return [
       problemAt(
         place,
         `${dotted(place)}: no rule in request is named ${formatValue(requestMatched)}`,
-        didYouMean(requestMatched, known) ?? (known.length === 0 ? 'this policy has none' : `request rules: ${known.join(', ')}`)
+        didYouMean(requestMatched, ids) ?? (ids.length === 0 ? 'this policy has none' : `request rules: ${ids.join(', ')}`)
       )
     ]
   })
@@ -189,11 +189,11 @@ function inactiveProblems ({ inactive, owns, activation }: Mapping, path: Path):
 
 /** Warns when the agent's `responses` setting contradicts its policies. */
 export function responsesWarnings (agent: Mapping, policies: readonly (LayeredPolicy | null)[], path: Path): PathProblem[] {
-  const known = policies.filter((policy) => policy !== null)
+  const list = policies.filter((policy) => policy !== null)
   const at = [...path, 'responses']
-  if (agent.responses === 'off') return known.filter(policy => isEnforced(policy, agent.mode)).flatMap(policy => unreadProblems(policy, at))
+  if (agent.responses === 'off') return list.filter(policy => isEnforced(policy, agent.mode)).flatMap(policy => unreadProblems(policy, at))
   // No warning when a policy is unknown, or when any policy checks or changes responses.
-  if (agent.responses !== 'enforce' || known.length < policies.length || known.some(({ value }) => speaksOfResponses(value))) return []
+  if (agent.responses !== 'enforce' || list.length < policies.length || list.some(({ value }) => speaksOfResponses(value))) return []
   return [
     problemAt(
       at,
@@ -216,7 +216,7 @@ function unreadProblems ({ name, value, from }: LayeredPolicy, at: Path): PathPr
       : items(value.response)
         .map(mapping)
         .find(({ verdict }) => verdict === 'reject' || verdict === 'strip' || verdict === 'annotate')
-  const key = ['state', 'correlate'].find((one) => value[one] !== undefined && !isCatalogued(from.get(one)))
+  const key = ['state', 'correlate'].find((field) => value[field] !== undefined && !isCatalogued(from.get(field)))
   return [
     ...(rule === undefined
       ? []

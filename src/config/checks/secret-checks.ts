@@ -41,15 +41,15 @@ export function headerSecretProblems (headers: unknown, path: Path, { baseDir, e
   return Object.entries(mapping(headers)).flatMap(([name, source]) => {
     const { file, env: variable, prefix } = mapping(source)
     const at: Path = [...path, name, file === undefined ? 'env' : 'file']
-    const given = file ?? variable
-    if (typeof given !== 'string' || given === '' || given.includes('\0') || (file !== undefined && variable !== undefined)) return []
-    if (file === undefined && FORMATS.variable(given) !== null) return []
-    const absolute = resolve(baseDir, given)
+    const place = file ?? variable
+    if (typeof place !== 'string' || place === '' || place.includes('\0') || (file !== undefined && variable !== undefined)) return []
+    if (file === undefined && FORMATS.variable(place) !== null) return []
+    const absolute = resolve(baseDir, place)
     const read = readHeader(
-      { ...(file === undefined ? { env: given } : { file: absolute }), ...(typeof prefix === 'string' ? { prefix } : {}) },
+      { ...(file === undefined ? { env: place } : { file: absolute }), ...(typeof prefix === 'string' ? { prefix } : {}) },
       env
     )
-    return 'problem' in read ? [unusableSecret(read.problem, at, { file: file !== undefined, given, absolute })] : []
+    return 'problem' in read ? [unusableSecret(read.problem, at, { file: file !== undefined, given: place, absolute })] : []
   })
 }
 
@@ -61,9 +61,9 @@ interface Named {
 }
 
 /** Reports a secret that cannot be read or used. Names its file as the configuration does. */
-export function unusableSecret (problem: string, at: Path, { file, given, absolute }: Named): PathProblem {
+export function unusableSecret (problem: string, at: Path, { file, given: place, absolute }: Named): PathProblem {
   const hint = file ? 'paths are relative to the configuration file' : undefined
-  return problemAt(at, `${dotted(at)}: ${problem.replace(absolute, () => formatValue(given))}`, hint, 'value', 'A2AGW_ERR_CONFIG_SECRET')
+  return problemAt(at, `${dotted(at)}: ${problem.replace(absolute, () => formatValue(place))}`, hint, 'value', 'A2AGW_ERR_CONFIG_SECRET')
 }
 
 function policyProblems (policy: Mapping, path: Path, context: { readonly baseDir: string, readonly env: Environment }): PathProblem[] {
@@ -71,11 +71,11 @@ function policyProblems (policy: Mapping, path: Path, context: { readonly baseDi
     const { fromSecret, as } = mapping(item)
     const { file, env } = mapping(fromSecret)
     const at: Path = [...path, 'inject', index, 'fromSecret', file === undefined ? 'env' : 'file']
-    const given = file ?? env
-    if (typeof given !== 'string' || given === '' || given.includes('\0') || (file !== undefined && env !== undefined)) return []
-    if (file === undefined && FORMATS.variable(given) !== null) return []
-    const absolute = resolve(context.baseDir, given)
-    const read = readSecret(file === undefined ? { env: given } : { file: absolute }, as === 'json' ? 'json' : 'text', context.env)
-    return 'problem' in read ? [unusableSecret(read.problem, at, { file: file !== undefined, given, absolute })] : []
+    const place = file ?? env
+    if (typeof place !== 'string' || place === '' || place.includes('\0') || (file !== undefined && env !== undefined)) return []
+    if (file === undefined && FORMATS.variable(place) !== null) return []
+    const absolute = resolve(context.baseDir, place)
+    const read = readSecret(file === undefined ? { env: place } : { file: absolute }, as === 'json' ? 'json' : 'text', context.env)
+    return 'problem' in read ? [unusableSecret(read.problem, at, { file: file !== undefined, given: place, absolute })] : []
   })
 }

@@ -31,8 +31,8 @@ export function sourceProblems (config: Mapping, baseDir: string): PathProblem[]
 
 // A file that is missing now may come later: the source reads it again and again.
 function kindProblems ({ catalog, kubernetes, allowPrivate }: Mapping, path: Path, baseDir: string): PathProblem[] {
-  const [one, other] = [typeof catalog === 'string', typeof kubernetes === 'object' && kubernetes !== null]
-  if (one === other) {
+  const [hasCatalog, other] = [typeof catalog === 'string', typeof kubernetes === 'object' && kubernetes !== null]
+  if (hasCatalog === other) {
     return [problemAt(
       path, `${dotted(path)} needs exactly one of catalog and kubernetes`,
       'such as catalog: https://agents.example.com/.well-known/ai-catalog.json'

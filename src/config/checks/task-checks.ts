@@ -27,15 +27,15 @@ function stateProblems (state: Mapping, at: Path): PathProblem[] {
 /** Finds substates that the policy names but no transition reaches, and listed substates that look misspelt. */
 export function unreached ({ transitions, taskStates, maxVisits }: Mapping, at: Path): PathProblem[] {
   const next = new Map(Object.entries(mapping(transitions)))
-  const seen = new Set([''])
-  for (const substate of seen) {
+  const substates = new Set([''])
+  for (const substate of substates) {
     const after = next.get(substate)
     if (after === undefined) return misspelt(next, [...at, 'transitions'])
-    for (const name of items(after)) seen.add(String(name))
+    for (const name of items(after)) substates.add(String(name))
   }
   return Object.entries({ taskStates, transitions, maxVisits }).flatMap(([key, named]) =>
     Object.keys(mapping(named))
-      .filter(name => !seen.has(name))
+      .filter(name => !substates.has(name))
       .map(name =>
         problemAt(
           [...at, key, name],
@@ -151,14 +151,14 @@ function isSingle ({ select, pick }: Mapping): boolean {
 }
 
 function observeProblems ({ spanAttributes, metrics }: Mapping, at: Path): PathProblem[] {
-  const seen = new Set<unknown>()
+  const names = new Set<unknown>()
   return [
     ...Object.entries(mapping(spanAttributes)).flatMap(([name, from]) => partMatchProblems(from, [...at, 'spanAttributes', name])),
     ...items(metrics).flatMap((item, index) => {
       const { name, from, by } = mapping(item)
       const here = [...at, 'metrics', index]
-      const again = typeof name === 'string' && seen.has(name)
-      seen.add(name)
+      const again = typeof name === 'string' && names.has(name)
+      names.add(name)
       return [
         ...(again ? [problemAt([...here, 'name'], `two metrics of this policy have the name ${formatValue(name)}`)] : []),
         ...partMatchProblems(from, [...here, 'from']),

@@ -101,25 +101,25 @@ function callerProblems (entry: Mapping, path: Path, kind: typeof KINDS[number],
   }
   const place: Path = given(inside) ? [...path, kind, 'for'] : [...path, 'for']
   const list = entry.for ?? inside
-  const known = Object.keys(sources)
+  const names = Object.keys(sources)
   const unknown = items(list).flatMap((name, index) =>
-    typeof name !== 'string' || known.includes(name) || FORMATS.name(name) !== null
+    typeof name !== 'string' || names.includes(name) || FORMATS.name(name) !== null
       ? []
       : [problemAt(
           [...place, index], `${dotted([...place, index])}: identity has no source ${formatValue(name)}`,
-          didYouMean(name, known) ?? sourcesHint(known)
+          didYouMean(name, names) ?? sourcesHint(names)
         )]
   )
   if (kind !== 'exchange') return unknown
   if (!given(list)) {
-    const others = known.filter(name => !isJwt(sources, name))
-    if (known.length > 0 && others.length === 0) return unknown
-    const why = known.length === 0 ? 'needs identity' : 'needs for'
-    const hint = known.length === 0 ? 'only the access token of an authenticated caller can be exchanged' : 'the names of jwt sources'
+    const others = names.filter(name => !isJwt(sources, name))
+    if (names.length > 0 && others.length === 0) return unknown
+    const why = names.length === 0 ? 'needs identity' : 'needs for'
+    const hint = names.length === 0 ? 'only the access token of an authenticated caller can be exchanged' : 'the names of jwt sources'
     return [...unknown, problemAt([...path, kind], `${dotted([...path, kind])} ${why}`, hint, 'key')]
   }
   const wrong = items(list).flatMap((name, index) =>
-    typeof name !== 'string' || !known.includes(name) || isJwt(sources, name)
+    typeof name !== 'string' || !names.includes(name) || isJwt(sources, name)
       ? []
       : [problemAt(
           [...place, index], `${dotted([...place, index])}: the source ${formatValue(name)} has no access tokens to exchange`,
@@ -133,8 +133,8 @@ function isJwt (sources: Mapping, name: string): boolean {
   return given(mapping(sources[name]).jwt)
 }
 
-function sourcesHint (known: readonly string[]): string {
-  return known.length === 0 ? 'the configuration has no identity.sources' : `known sources: ${known.join(', ')}`
+function sourcesHint (names: readonly string[]): string {
+  return names.length === 0 ? 'the configuration has no identity.sources' : `known sources: ${names.join(', ')}`
 }
 
 function identityProblems (credentials: Mapping, path: Path, context: Context): PathProblem[] {
@@ -220,14 +220,14 @@ function readableSecrets (entry: Mapping, path: Path, baseDir: string): PathProb
 /** Finds entries that an entry before them hides from every caller. */
 function neverSent (send: readonly Mapping[], path: Path): PathProblem[] {
   /** Header to the sources that it is sent for; null for all. */
-  const seen = new Map<string, Set<unknown> | null>()
+  const sources = new Map<string, Set<unknown> | null>()
   return send.flatMap((entry, index) => {
     const header = typeof entry.header === 'string' ? plainHeaderName(entry.header) : 'authorization'
     const list = entry.for ?? mapping(entry.clientCredentials).for ?? mapping(entry.exchange).for
-    const before = seen.get(header)
+    const before = sources.get(header)
     const hidden = before === null || (before !== undefined && given(list) && items(list).every(name => before.has(name)))
-    if (!given(list)) seen.set(header, null)
-    else if (before !== null) seen.set(header, new Set([...before ?? [], ...items(list)]))
+    if (!given(list)) sources.set(header, null)
+    else if (before !== null) sources.set(header, new Set([...before ?? [], ...items(list)]))
     const at: Path = [...path, index]
     return hidden
       ? [problemAt(

@@ -140,12 +140,12 @@ function withoutListener (server: Mapping, agents: readonly Mapping[]): PathProb
 
 /** Checks that the requests of one listener name their agent. A gRPC request has a host, and no path of an agent. */
 function duplicateHosts (served: readonly Served[]): PathProblem[] {
-  const seen = new Map<string, number>()
+  const indices = new Map<string, number>()
   return served.flatMap(({ index, host, listener }) => {
     const key = `${host ?? ''} ${listener}`
-    const earlier = seen.get(key)
+    const earlier = indices.get(key)
     if (earlier === undefined) {
-      seen.set(key, index)
+      indices.set(key, index)
       return []
     }
     return [problemAt(
@@ -174,11 +174,11 @@ function addresses (server: Mapping, agents: readonly Mapping[], served: readonl
         problemAt(path, `${dotted(path)}.publicAddress is required: served cards contain it`, 'such as "agents.example.com:443"', 'key')
       ]
     }),
-    ...rewritten.flatMap(one => {
-      const { index, host, listener, publicAddress } = one
+    ...rewritten.flatMap(entry => {
+      const { index, host, listener, publicAddress } = entry
       const earlier = names.get(publicAddress ?? '')
       if (publicAddress === null) return []
-      if (earlier === undefined) names.set(publicAddress, one)
+      if (earlier === undefined) names.set(publicAddress, entry)
       // Two agents that share listener and host already have a problem.
       if (earlier === undefined || (earlier.host === host && earlier.listener === listener)) return []
       const message = `agents[${earlier.index}] and agents[${index}] have the same public gRPC address, ${publicAddress}`

@@ -79,8 +79,8 @@ export function withoutGrpc (config: Config): Config {
 
 /** Returns the hosts that the `upstream.url` of more than one agent has. */
 export function sharedHosts (agents: readonly { readonly upstream: { readonly url: string } }[]): ReadonlySet<string> {
-  const seen = new Set<string>()
-  return new Set(agents.map(({ upstream }) => hostOf(upstream.url)).filter(host => seen.size === seen.add(host).size))
+  const hosts = new Set<string>()
+  return new Set(agents.map(({ upstream }) => hostOf(upstream.url)).filter(host => hosts.size === hosts.add(host).size))
 }
 
 /** Returns the host of a URL, with one name for all addresses of this machine. */

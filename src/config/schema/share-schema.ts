@@ -15,15 +15,15 @@ export function shareRepeats (schema: Schema): Schema {
   const definitions: Record<string, Schema> = {}
   const share = (value: unknown, isRoot: boolean): unknown => {
     if (typeof value !== 'object' || value === null) return value
-    if (Array.isArray(value)) return value.map(one => share(one, false))
+    if (Array.isArray(value)) return value.map(element => share(element, false))
     const key = isRoot ? null : repeated(value as Schema, counts)
-    if (key === null) return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, share(one, false)]))
+    if (key === null) return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, share(child, false)]))
     let name = names.get(key)
     if (name === undefined) {
       name = `shared${names.size}`
       names.set(key, name)
       const { default: _, ...rest } = value as Schema
-      definitions[name] = Object.fromEntries(Object.entries(rest).map(([member, one]) => [member, share(one, false)]))
+      definitions[name] = Object.fromEntries(Object.entries(rest).map(([member, child]) => [member, share(child, false)]))
     }
     const { default: initial } = value as Schema
     // The parent's schema fills in defaults, and looks for them here.
@@ -38,16 +38,16 @@ const FOR_READERS: ReadonlySet<string> = new Set(['description', 'deprecated', '
 /** Removes keys that are only for readers. */
 function bare (value: unknown, inProperties = false): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(one => bare(one))
+  if (Array.isArray(value)) return value.map(element => bare(element))
   const entries = Object.entries(value).filter(([name]) => inProperties || !FOR_READERS.has(name))
-  return Object.fromEntries(entries.map(([name, one]) => [name, bare(one, !inProperties && (name === 'properties' || name === '$defs'))]))
+  return Object.fromEntries(entries.map(([name, part]) => [name, bare(part, !inProperties && (name === 'properties' || name === '$defs'))]))
 }
 
 function count (value: unknown, counts: Map<string, number>): void {
   if (typeof value !== 'object' || value === null) return
   const key = Array.isArray(value) ? null : keyOf(value as Schema)
   if (key !== null) counts.set(key, (counts.get(key) ?? 0) + 1)
-  for (const one of Object.values(value)) count(one, counts)
+  for (const child of Object.values(value)) count(child, counts)
 }
 
 /** Returns the key of a mapping's schema. Null for any other schema, or when the schema is too small. */

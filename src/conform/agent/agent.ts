@@ -165,7 +165,7 @@ const KEY = generateKeyPairSync(
 /** The text of the card. */
 function cardText (options: CardOptions): string {
   const { origin, grpc, required, extended = false, caller = 'nobody' } = options
-  const one = (url: string, protocolBinding: string, protocolVersion: string): object => ({ url, protocolBinding, protocolVersion })
+  const entry = (url: string, protocolBinding: string, protocolVersion: string): object => ({ url, protocolBinding, protocolVersion })
   const extensions = [
     ...required.map(uri => ({ uri, description: 'Required', required: true })),
     { uri: OPTIONAL_EXTENSION, description: 'Optional', params: { limit: 3, nested: { list: [1, 2, 3] } } }
@@ -183,8 +183,8 @@ function cardText (options: CardOptions): string {
       { url: grpc, transport: 'GRPC' }
     ],
     supportedInterfaces: [
-      one(`${origin}/jsonrpc`, 'JSONRPC', '1.0'), one(`${origin}/rest`, 'HTTP+JSON', '1.0'), one(grpc, 'GRPC', '1.0'),
-      one(`${origin}/jsonrpc`, 'JSONRPC', '0.3'), one(`${origin}/rest`, 'HTTP+JSON', '0.3'), one(grpc, 'GRPC', '0.3')
+      entry(`${origin}/jsonrpc`, 'JSONRPC', '1.0'), entry(`${origin}/rest`, 'HTTP+JSON', '1.0'), entry(grpc, 'GRPC', '1.0'),
+      entry(`${origin}/jsonrpc`, 'JSONRPC', '0.3'), entry(`${origin}/rest`, 'HTTP+JSON', '0.3'), entry(grpc, 'GRPC', '0.3')
     ],
     provider: { organization: 'Conformance', url: `${origin}${TRAP}/provider` },
     documentationUrl: `${origin}${TRAP}/documentation`,
@@ -214,5 +214,5 @@ function signatureOf (card: object, origin: string): object {
 function canonical (value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  return `{${Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1).map(([key, one]) => `${JSON.stringify(key)}:${canonical(one)}`).join(',')}}`
+  return `{${Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1).map(([key, child]) => `${JSON.stringify(key)}:${canonical(child)}`).join(',')}}`
 }

@@ -73,8 +73,8 @@ export class CallStore {
   }
 
   #call (name: string): Call {
-    const known = this.#calls.get(name)
-    if (known !== undefined) return known
+    const existing = this.#calls.get(name)
+    if (existing !== undefined) return existing
     const [oldest] = this.#calls.keys()
     if (this.#calls.size >= MAX_CALLS && oldest !== undefined) this.#calls.delete(oldest)
     const call: Call = { script: null, receipts: [], trapped: [], released: -1, waiting: [] }

@@ -73,7 +73,7 @@ export async function callGrpc (request: GrpcRequest, options: CallOptions): Pro
 }
 
 function flat (headers: Readonly<Record<string, unknown>>): string[] {
-  return Object.entries(headers).flatMap(([key, value]) => (Array.isArray(value) ? value : [value]).flatMap(one => [key, String(one)]))
+  return Object.entries(headers).flatMap(([key, value]) => (Array.isArray(value) ? value : [value]).flatMap(line => [key, String(line)]))
 }
 
 function linesOf (raw: readonly string[]): Line[] {

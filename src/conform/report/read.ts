@@ -12,7 +12,7 @@ export function readReport (text: string): Report {
     throw new Error('is no JSON; write it with "a2a-gateway conform --json"')
   }
   const cases = isObject(value) ? own(value, 'cases') : undefined
-  const isCase = (one: unknown): boolean => isObject(one) && typeof own(one, 'id') === 'string' && typeof own(one, 'outcome') === 'string'
+  const isCase = (row: unknown): boolean => isObject(row) && typeof own(row, 'id') === 'string' && typeof own(row, 'outcome') === 'string'
   if (
     !isObject(value) ||
     own(value, 'format') !== 1 ||

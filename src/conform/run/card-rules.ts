@@ -133,9 +133,9 @@ function signatureProblem (original: Card, card: Card): Lines {
   const without = (of: Card): string => JSON.stringify(sorted(unsigned(of)))
   const before = own(original, 'signatures')
   const after = own(card, 'signatures')
-  const texts = (of: unknown): string[] => (Array.isArray(of) ? of : []).map(one => JSON.stringify(sorted(one)))
-  const kept = texts(after).filter(text => texts(before).includes(text))
-  return without(original) === without(card) || kept.length === 0
+  const texts = (of: unknown): string[] => (Array.isArray(of) ? of : []).map(signature => JSON.stringify(sorted(signature)))
+  const remaining = texts(after).filter(text => texts(before).includes(text))
+  return without(original) === without(card) || remaining.length === 0
     ? null
     : ['the card has changed, and keeps a signature of the old content']
 }

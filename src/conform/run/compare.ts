@@ -51,7 +51,7 @@ export function headerProblem (what: string, { name, as: rule, value }: HeaderCh
     case 'not': return after.join(', ').toLowerCase().includes((value ?? '').toLowerCase())
       ? [`${what} ${name} contains ${value ?? ''}`, `  through:  ${formatValues(after)}`]
       : null
-    case 'lines': return before.length === after.length && before.every((one, i) => one === after[i]) ? null : both(before)
+    case 'lines': return before.length === after.length && before.every((line, i) => line === after[i]) ? null : both(before)
     case 'same': return before.join(', ') === after.join(', ') ? null : both(before)
     case 'members': return members(before).join() === members(after).join() ? null : both(before)
   }
@@ -65,7 +65,7 @@ function formatValues (values: readonly string[]): string {
 
 /** Members of a list, each once, in their order. */
 export function members (values: readonly string[]): string[] {
-  return [...new Set(values.flatMap(value => value.split(',')).map(one => one.trim()).filter(one => one !== ''))]
+  return [...new Set(values.flatMap(value => value.split(',')).map(member => member.trim()).filter(member => member !== ''))]
 }
 
 /** The events of a stream as a client reads them, and the comments (HTML Living Standard §9.2.6). */

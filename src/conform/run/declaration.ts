@@ -100,8 +100,8 @@ export function readDeclaration (text: string): DeclarationResult {
   for (const { key, value } of isMap(root) ? root.items : []) {
     const name = isScalar(key) ? String(key.value) : ''
     const offset = (isScalar(key) ? key.range?.[0] : undefined) ?? 0
-    const known = Object.hasOwn(KEYS, name) ? KEYS[name] : undefined
-    if (known === undefined) {
+    const definition = Object.hasOwn(KEYS, name) ? KEYS[name] : undefined
+    if (definition === undefined) {
       const near = nearest(name, Object.keys(KEYS))
       report(offset, `unknown key "${name}"; ${near === null ? `the keys are ${Object.keys(KEYS).join(', ')}` : `did you mean "${near}"?`}`)
       continue
@@ -111,9 +111,9 @@ export function readDeclaration (text: string): DeclarationResult {
       ? item.source ?? String(item.value)
       : null)
     const place = (value as { range?: readonly number[] } | null)?.range?.[0] ?? offset
-    const problem = problemOf(name, known, isSeq(value), texts)
+    const problem = problemOf(name, definition, isSeq(value), texts)
     if (problem !== null) report(place, problem)
-    else values[name] = known.type === 'list' ? texts as string[] : texts[0] as string
+    else values[name] = definition.type === 'list' ? texts as string[] : texts[0] as string
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, declaration: declarationOf(values) }
 }

@@ -93,8 +93,8 @@ async function runCase (testCase: Case, context: Context): Promise<Result> {
       return { case: testCase, outcome: 'error', lines: [`directly: ${direct?.exchange.problem ?? 'no response'}`] }
     }
     const through = await send(testCase, context, 'through')
-    const seen = { case: testCase, direct, through, context }
-    const lines = await evaluateChecks(seen, context.scripted ? testCase.expect : portable(testCase))
+    const observation = { case: testCase, direct, through, context }
+    const lines = await evaluateChecks(observation, context.scripted ? testCase.expect : portable(testCase))
     return {
       case: testCase, outcome: lines.length === 0 ? 'passed' : 'failed', lines: lines.map(line => stable(line, [direct, through], context))
     }

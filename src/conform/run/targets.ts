@@ -73,18 +73,18 @@ export function interfacesOf (card: Readonly<Record<string, unknown>>): Interfac
     const value = own(card, name)
     return Array.isArray(value) ? value.filter(isObject) : []
   }
-  for (const one of list('supportedInterfaces')) {
-    const version = String(own(one, 'protocolVersion') ?? '1.0')
+  for (const entry of list('supportedInterfaces')) {
+    const version = String(own(entry, 'protocolVersion') ?? '1.0')
     if (version.startsWith('1.') || version.startsWith('0.3')) {
       add(
-        own(one, 'url'), own(one, 'protocolBinding'), version.startsWith('1.') ? '1.0' : '0.3'
+        own(entry, 'url'), own(entry, 'protocolBinding'), version.startsWith('1.') ? '1.0' : '0.3'
       )
     }
   }
   const ofRoot = String(own(card, 'protocolVersion') ?? '')
   if (own(card, 'url') !== undefined && !ofRoot.startsWith('1.')) {
     add(own(card, 'url'), own(card, 'preferredTransport') ?? 'JSONRPC', '0.3')
-    for (const one of list('additionalInterfaces')) add(own(one, 'url'), own(one, 'transport'), '0.3')
+    for (const entry of list('additionalInterfaces')) add(own(entry, 'url'), own(entry, 'transport'), '0.3')
   }
   return interfaces
 }
@@ -93,8 +93,8 @@ export function interfacesOf (card: Readonly<Record<string, unknown>>): Interfac
 export function requiredOf (card: Readonly<Record<string, unknown>> | null): string[] {
   const capabilities = card === null ? undefined : own(card, 'capabilities')
   const extensions = isObject(capabilities) ? own(capabilities, 'extensions') : undefined
-  return (Array.isArray(extensions) ? extensions : []).flatMap(one =>
-    isObject(one) && own(one, 'required') === true && typeof own(one, 'uri') === 'string' ? [own(one, 'uri') as string] : [])
+  return (Array.isArray(extensions) ? extensions : []).flatMap(entry =>
+    isObject(entry) && own(entry, 'required') === true && typeof own(entry, 'uri') === 'string' ? [own(entry, 'uri') as string] : [])
 }
 
 async function fetchCard (base: string): Promise<{ card: Readonly<Record<string, unknown>> | null, problem: string }> {

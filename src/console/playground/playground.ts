@@ -65,8 +65,8 @@ export class Playground {
   async post (name: string, body: unknown, signal: AbortSignal): Result {
     const off = this.off()
     if (off !== null) return off
-    const given = typeof body === 'object' && body !== null ? body as Record<string, unknown> : {}
-    const { agent, policy, request = '', requestId = null, last = LISTED } = given
+    const input = typeof body === 'object' && body !== null ? body as Record<string, unknown> : {}
+    const { agent, policy, request = '', requestId = null, last = LISTED } = input
     if (typeof agent !== 'string' || typeof policy !== 'string' || typeof request !== 'string') {
       return { status: 400, error: 'agent, policy and request must be strings' }
     }

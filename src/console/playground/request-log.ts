@@ -81,12 +81,12 @@ export interface IncomingRequest extends ReceivedRequest {
 /** Copies a request without its credentials, and without the pseudo-headers of HTTP/2. */
 export function receivedRequest ({ method, target, headers, body, secret }: IncomingRequest): ReceivedRequest {
   const isSecret = (name: string): boolean => isSecretName(name) || secret.has(name.toLowerCase())
-  const kept: string[] = []
+  const lines: string[] = []
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] ?? ''
-    if (!name.startsWith(':')) kept.push(name, isSecret(plainHeaderName(name)) ? REDACTED : headers[i + 1] ?? '')
+    if (!name.startsWith(':')) lines.push(name, isSecret(plainHeaderName(name)) ? REDACTED : headers[i + 1] ?? '')
   }
-  return { method, target: withoutSecrets(target, isSecret), headers: kept, body: body === null ? null : Uint8Array.from(body) }
+  return { method, target: withoutSecrets(target, isSecret), headers: lines, body: body === null ? null : Uint8Array.from(body) }
 }
 
 /** Masks the values of parameters that carry credentials. */

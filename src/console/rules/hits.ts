@@ -28,9 +28,9 @@ export async function hitsOf (source: ConsoleSource): Promise<{ readonly rows: r
   const counts = new Map<string, { enforce: number, observe: number }>()
   const rules = new Map<string, Map<string, readonly [extension: string, rule: string, phase: Phase]>>()
   const list = (agent: string, extension: string, rule: string, phase: Phase): void => {
-    let known = rules.get(agent)
-    if (known === undefined) rules.set(agent, known = new Map())
-    known.set(keyOf(extension, rule, phase), [extension, rule, phase])
+    let agentRules = rules.get(agent)
+    if (agentRules === undefined) rules.set(agent, agentRules = new Map())
+    agentRules.set(keyOf(extension, rule, phase), [extension, rule, phase])
   }
   for (const { name } of source.agents()) {
     for (const { policy, rule, phase } of ruleIndexOf(config, name)?.listed ?? []) list(name, policy, rule, phase)
@@ -49,10 +49,10 @@ export async function hitsOf (source: ConsoleSource): Promise<{ readonly rows: r
   }
   const rows: RuleHits[] = []
   let omitted = 0
-  for (const [agent, known] of rules) {
+  for (const [agent, agentRules] of rules) {
     const index = ruleIndexOf(config, agent)
     if (index === null) continue
-    for (const [extension, rule, phase] of known.values()) {
+    for (const [extension, rule, phase] of agentRules.values()) {
       if (rows.length >= ROWS) {
         omitted++
         continue

@@ -161,7 +161,7 @@ function lineAt (origins: Origins | null, path: Path): string | null {
 /** Hides the values that the platform adds to requests. A value may be a secret that the file took from the environment. */
 function withoutValues (inject: unknown): unknown {
   return Array.isArray(inject)
-    ? inject.map(one => (typeof one === 'object' && one !== null && 'value' in one ? { ...one, value: '(not shown)' } : one))
+    ? inject.map(entry => (typeof entry === 'object' && entry !== null && 'value' in entry ? { ...entry, value: '(not shown)' } : entry))
     : inject
 }
 

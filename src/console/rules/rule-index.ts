@@ -83,7 +83,7 @@ function listedOf ({ name, policy }: ResolvedPolicy): ListedRule[] {
 }
 
 function ruleOf (policy: PolicyConfig, rule: string, phase: Phase): { readonly key: string | null, readonly effect: Effect } {
-  const request = policy.request?.find(one => one.id === rule)
+  const request = policy.request?.find(requestRule => requestRule.id === rule)
   if (phase === 'request' && request !== undefined) return { key: `request.${rule}`, effect: request.verdict ?? 'reject' }
   const response = policy.response?.find(responseRule => responseRule.id === rule)
   if (phase === 'response' && response !== undefined) return { key: `response.${rule}`, effect: response.verdict ?? 'warn' }
@@ -101,5 +101,5 @@ const NO_LINES: ReadonlyMap<string, string | null> = new Map()
 
 /** Returns the key of a line: the key itself, or the first one below it. */
 function lineOf (lines: ReadonlyMap<string, string | null>, key: string): string | null {
-  return lines.has(key) ? key : [...lines.keys()].find(one => one.startsWith(`${key}.`)) ?? null
+  return lines.has(key) ? key : [...lines.keys()].find(candidate => candidate.startsWith(`${key}.`)) ?? null
 }

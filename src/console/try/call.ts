@@ -89,7 +89,7 @@ export function readTry (value: unknown): TryRequest | string {
   if (typeof query !== 'string' || !/^[\x21\x22\x24-\x7e]{0,4000}$/.test(query)) {
     return 'query must be ASCII without spaces and "#"; write other characters as %XX'
   }
-  if (!isList(extensions, one => typeof one === 'string' && /^[\x21-\x2b\x2d-\x7e]+$/.test(one)) || extensions.length > 100) {
+  if (!isList(extensions, uri => typeof uri === 'string' && /^[\x21-\x2b\x2d-\x7e]+$/.test(uri)) || extensions.length > 100) {
     return 'extensions must be a list of at most 100 URIs, without commas and spaces'
   }
   if (!isList(headers, isHeader) || headers.length > 20) return 'headers must be at most 20 pairs of a name and a value'
@@ -101,10 +101,10 @@ export function readTry (value: unknown): TryRequest | string {
 }
 
 function isTexts (value: unknown): value is Readonly<Record<string, string>> {
-  return typeof value === 'object' && value !== null && Object.values(value).every(one => typeof one === 'string' && one.length <= 1_000)
+  return typeof value === 'object' && value !== null && Object.values(value).every(text => typeof text === 'string' && text.length <= 1_000)
 }
 
-function isList (value: unknown, item: (one: unknown) => boolean): value is unknown[] {
+function isList (value: unknown, item: (element: unknown) => boolean): value is unknown[] {
   return Array.isArray(value) && value.every(item)
 }
 

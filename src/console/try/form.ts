@@ -143,7 +143,7 @@ function methodsOf ({ config, state }: ConsoleAgent): FormMethod[] {
   return distinct(offered, ([name]) => name).flatMap(([name, [first]]) => {
     if (first === undefined) return []
     const { policy, uri, needsActive } = first
-    const method = config.policies.find(one => one.name === policy)?.policy.methods?.[name]
+    const method = config.policies.find(entry => entry.name === policy)?.policy.methods?.[name]
     return [{ name, policy, uri, needsActive, schema: inlined(method?.params) }]
   })
 }
@@ -163,13 +163,13 @@ export function routesOf ({ config, state }: ConsoleAgent): FormRoute[] {
       return { id: `${verb} ${full}`, verb, path: full, policy: name, uri, needsActive, schema: inlined(body) }
     })
   }))
-  return distinct(routeFields, one => one.id)
+  return distinct(routeFields, route => route.id)
 }
 
 const VERSIONS = ['1.0', '0.3'] as const
 
 function distinct<T> (items: readonly T[], keyOf: (item: T) => string): T[] {
-  return [...new Map(items.map(one => [keyOf(one), one])).values()]
+  return [...new Map(items.map(element => [keyOf(element), element])).values()]
 }
 
 /** Returns the schema itself. */
@@ -183,7 +183,7 @@ function descriptionOf (raw: JsonObject, index: number): string {
 }
 
 function examplesOf (raw: JsonObject): string[] {
-  return valuesAt(raw, '/skills/*/examples/*').filter(one => typeof one === 'string').slice(0, 10).map(one => clip(one, 300))
+  return valuesAt(raw, '/skills/*/examples/*').filter(text => typeof text === 'string').slice(0, 10).map(text => clip(text, 300))
 }
 
 function schemasOf (
@@ -202,12 +202,12 @@ function schemasOf (
 function ofRule (policy: string, uri: string, { id, select, schema }: RuleConfig, card: JsonObject, self: number): FormSchema[] {
   if (schema === undefined) return []
   const places = select.part !== undefined ? placesOf(select.part) : select.metadata !== undefined ? placeOf(select.metadata, uri) : []
-  return places.flatMap(place => [...named(schema, card, self)].map(([name, found]) => {
+  return places.flatMap(place => [...named(schema, card, self)].map(([name, definition]) => {
     const at =
       place.kind === 'part' && place.mediaType !== null && name !== null
         ? { ...place, mediaType: place.mediaType.replace('*', name) }
         : place
-    return { title: clip(name ?? titleOf(found) ?? id, 100), policy, uri, place: at, schema: found }
+    return { title: clip(name ?? titleOf(definition) ?? id, 100), policy, uri, place: at, schema: definition }
   }))
 }
 

@@ -98,14 +98,14 @@ export class GrpcFront {
 /** Agents by listener and host; '' for an agent of any host. */
 type Places = ReadonlyMap<string, Agent>
 
-const known = new WeakMap<Snapshot, Places>()
+const cache = new WeakMap<Snapshot, Places>()
 
 function placesOf (snapshot: Snapshot): Places {
-  let places = known.get(snapshot)
+  let places = cache.get(snapshot)
   if (places === undefined) {
     const served = snapshot.agents.all.flatMap(agent => (agent.config.grpc === null ? [] : [{ agent, listen: agent.config.grpc.listen }]))
     places = new Map(served.map(({ agent, listen }) => [`${listenerName(listen)} ${agent.config.host ?? ''}`, agent]))
-    known.set(snapshot, places)
+    cache.set(snapshot, places)
   }
   return places
 }

@@ -71,12 +71,12 @@ type Busy = Socket & { readonly _httpMessage?: ServerResponse | null }
 
 /** Creates the handler for Fastify's `clientErrorHandler`. */
 export function clientErrorHandler ({ metrics, log }: Options): (error: Error & { code?: string }, socket: Socket) => void {
-  const seen = new WeakSet<Socket>()
+  const sockets = new WeakSet<Socket>()
   const handleClientError = (error: Error & { code?: string }, socket: Socket): void => {
     const code = error.code ?? ''
     // Further data while the connection lingers raises the same error again.
-    if (seen.has(socket)) return
-    seen.add(socket)
+    if (sockets.has(socket)) return
+    sockets.add(socket)
     if (LEFT.has(code)) {
       socket.destroy()
       return

@@ -39,15 +39,15 @@ function linesOf (headers: readonly string[]): ReadonlyMap<string, readonly stri
   for (let i = 0; i < headers.length; i += 2) {
     const name = (headers[i] as string).toLowerCase()
     if (isOfProxy(name)) continue
-    const known = lines.get(name)
-    if (known === undefined) lines.set(name, [headers[i + 1] as string])
-    else known.push(headers[i + 1] as string)
+    const values = lines.get(name)
+    if (values === undefined) lines.set(name, [headers[i + 1] as string])
+    else values.push(headers[i + 1] as string)
   }
   return lines
 }
 
-function isSame (one: readonly string[] | undefined, other: readonly string[]): boolean {
-  return one !== undefined && one.length === other.length && one.every((line, i) => line === other[i])
+function isSame (lines: readonly string[] | undefined, other: readonly string[]): boolean {
+  return lines !== undefined && lines.length === other.length && lines.every((line, i) => line === other[i])
 }
 
 /** Lines of a response that the gateway writes. The proxy frames the response. */

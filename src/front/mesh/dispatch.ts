@@ -47,9 +47,9 @@ interface OutgoingHead {
 /** What changes in the head. */
 function changesOf (exchange: Exchange, request: MeshRequest, { agent, headers, query }: OutgoingHead): HeaderChanges {
   const { set, remove } = changesBetween(request.rawHeaders, headersForAgent(exchange, agent, headers))
-  const kept = queryForAgent(exchange, agent, query)
+  const agentQuery = queryForAgent(exchange, agent, query)
   return {
-    set: kept === query ? set : [':path', splitTarget(request.url).path + kept, ...set],
+    set: agentQuery === query ? set : [':path', splitTarget(request.url).path + agentQuery, ...set],
     remove: hidesCertificate(exchange, agent) ? [...remove, XFCC] : remove
   }
 }

@@ -48,17 +48,17 @@ function placeIn (named: Agent | 'unknown', path: string): { readonly agent: Age
 /** Agents that are called by gRPC, by host; '' for any host. Null where several agents have one host: only a name tells them apart. */
 type Places = ReadonlyMap<string, Agent | null>
 
-const known = new WeakMap<Snapshot, Places>()
+const cache = new WeakMap<Snapshot, Places>()
 
 function placesOf (snapshot: Snapshot): Places {
-  let places = known.get(snapshot)
+  let places = cache.get(snapshot)
   if (places === undefined) {
-    const made = new Map<string, Agent | null>()
+    const byHost = new Map<string, Agent | null>()
     for (const agent of snapshot.agents.all) {
       const host = agent.config.host ?? ''
-      if (agent.config.grpc !== null) made.set(host, made.has(host) ? null : agent)
+      if (agent.config.grpc !== null) byHost.set(host, byHost.has(host) ? null : agent)
     }
-    known.set(snapshot, places = made)
+    cache.set(snapshot, places = byHost)
   }
   return places
 }

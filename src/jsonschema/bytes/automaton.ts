@@ -188,10 +188,10 @@ class Graph {
 
   /** @returns null where none follows */
   #repeat (): { readonly min: number, readonly max: number } | null {
-    const [text, one, from, comma, to] = /^(?:([*+?])|\{(\d{1,4})(?:(,)(\d{0,4}))?\})\??/.exec(this.#pattern.slice(this.#at)) ?? []
+    const [text, sign, from, comma, to] = /^(?:([*+?])|\{(\d{1,4})(?:(,)(\d{0,4}))?\})\??/.exec(this.#pattern.slice(this.#at)) ?? []
     if (text === undefined) return null
     this.#at += text.length
-    if (one !== undefined) return { min: one === '+' ? 1 : 0, max: one === '?' ? 1 : Number.POSITIVE_INFINITY }
+    if (sign !== undefined) return { min: sign === '+' ? 1 : 0, max: sign === '?' ? 1 : Number.POSITIVE_INFINITY }
     const min = Number(from)
     const max = comma === undefined ? min : to === '' || to === undefined ? Number.POSITIVE_INFINITY : Number(to)
     if (max < min || min > MAX_REPEAT || (max !== Number.POSITIVE_INFINITY && max > MAX_REPEAT)) throw UNSUPPORTED
@@ -281,21 +281,21 @@ function tableOf (nodes: readonly Node[], { from, to }: Part): Automaton {
       if (++work > MAX_WORK) throw UNSUPPORTED
       const { next, at, characters } = nodes[node] as Node
       if (characters !== null || (at === 'beginning' && !isBeginning) || (at === 'end' && !isEnd)) continue
-      for (const one of next) set.add(one)
+      for (const successor of next) set.add(successor)
     }
     return set
   }
   const stateOf = (set: ReadonlySet<number>, isFirst: boolean): number => {
     // A match that has ended stays one.
     const isFound = set.has(to)
-    const kept = isFound ? new Set([to]) : set
-    const key = [...kept].sort((a, b) => a - b).join()
+    const members = isFound ? new Set([to]) : set
+    const key = [...members].sort((a, b) => a - b).join()
     let state = states.get(key)
     if (state === undefined) {
-      state = sets.push(kept) - 1
+      state = sets.push(members) - 1
       states.set(key, state)
     }
-    return isFound || reached(kept, isFirst, true).has(to) ? state | ACCEPTS : state
+    return isFound || reached(members, isFirst, true).has(to) ? state | ACCEPTS : state
   }
   const start = stateOf(reached([from], true, false), true)
   const anywhere = reached([from], false, false)
@@ -313,15 +313,15 @@ function tableOf (nodes: readonly Node[], { from, to }: Part): Automaton {
 function classesOf (nodes: readonly Node[]): { readonly classes: Uint8Array, readonly samples: readonly Characters[] } {
   const sets = [...new Set(nodes.flatMap(({ characters }) => characters ?? []))]
   const classes = new Uint8Array(ASCII)
-  const known = new Map<string, number>()
+  const numbers = new Map<string, number>()
   const samples: Characters[] = []
   for (let code = 0; code < ASCII; code++) {
     const character = 1n << BigInt(code)
     const key = sets.map(set => (set & character) === 0n ? '0' : '1').join('')
-    let number = known.get(key)
+    let number = numbers.get(key)
     if (number === undefined) {
       number = samples.push(character) - 1
-      known.set(key, number)
+      numbers.set(key, number)
     }
     classes[code] = number
   }

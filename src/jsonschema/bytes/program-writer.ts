@@ -84,8 +84,8 @@ export class ProgramWriter {
     if (schema === true) return this.#any
     if (schema === false) return this.#never
     if (!isObject(schema)) throw UNSUPPORTED
-    const known = this.#nodes.get(schema)
-    if (known !== undefined) return known
+    const existing = this.#nodes.get(schema)
+    if (existing !== undefined) return existing
     const applicators = this.#applicatorsOf(schema)
     const place = this.image.place(NODE)
     const node = applicators.length === 0 ? place : place | MARKED
@@ -145,7 +145,7 @@ export class ProgramWriter {
       case 'anyOf': return [[ANY, this.#schemas(value).map(schema => this.#finished(schema))]]
       case 'oneOf': return [[ONE, this.#schemas(value).map(schema => this.#finished(schema))]]
       case 'not': return [[NOT, [this.#finished(value)]]]
-      case 'if': return [[IF, [value, schema.then ?? true, schema.else ?? true].map(one => this.#finished(one))]]
+      case 'if': return [[IF, [value, schema.then ?? true, schema.else ?? true].map(branch => this.#finished(branch))]]
       // Without `if`, they mean nothing.
       case 'then': case 'else': return []
     }

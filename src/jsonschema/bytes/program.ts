@@ -38,13 +38,13 @@ export function programOf (root: unknown, formats: Formats = 'assert', start = '
   }
 }
 
-const known = new WeakMap<object, Map<string, Program | null>>()
+const cache = new WeakMap<object, Map<string, Program | null>>()
 
 /** `programOf`, once for each schema. */
 export function programFor (root: unknown, formats: Formats, start = ''): Program | null {
   if (typeof root !== 'object' || root === null) return root === true && start === '' ? ANYTHING : null
-  let programs = known.get(root)
-  if (programs === undefined) known.set(root, programs = new Map())
+  let programs = cache.get(root)
+  if (programs === undefined) cache.set(root, programs = new Map())
   const key = `${formats} ${start}`
   let program = programs.get(key)
   if (program === undefined) programs.set(key, program = programOf(root, formats, start))

@@ -154,6 +154,6 @@ function measuresOf ({ results }: ResponseDryRun): ResponseExplanation['measures
 /** Returns each distinct entry with its number of occurrences. */
 function counted (list: readonly string[]): [string, number][] {
   const counts = new Map<string, number>()
-  for (const one of list) counts.set(one, (counts.get(one) ?? 0) + 1)
+  for (const text of list) counts.set(text, (counts.get(text) ?? 0) + 1)
   return [...counts]
 }

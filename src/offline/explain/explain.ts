@@ -84,10 +84,10 @@ export async function explainRequest (
     bodyBytes: recorded.body.length
   }
   const rejected = recorded.target === null ? null : checkTarget(recorded.target)
-  const known = { request: shown, notes, caller: shownCaller(by) }
-  if (rejected !== null) return withoutAgent(request, known, badTarget(rejected))
+  const base = { request: shown, notes, caller: shownCaller(by) }
+  if (rejected !== null) return withoutAgent(request, base, badTarget(rejected))
   const agentPlace = (grpc ? grpcPlaceOf : placeOf)(request, options.config.agents, options.agent)
-  if (agentPlace === null) return withoutAgent(request, known, guard(headOf(recorded.method, headers)) ?? unknownAgent)
+  if (agentPlace === null) return withoutAgent(request, base, guard(headOf(recorded.method, headers)) ?? unknownAgent)
 
   const { config } = agentPlace
   const { state, card } = await options.known(config)

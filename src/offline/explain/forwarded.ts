@@ -95,13 +95,13 @@ function withoutSecrets ({ decision, policy }: RequestEvaluation, sent: Buffer, 
 
 /**
  * Returns the names of headers from which lines were removed.
- * @param kept the kept lines, in the same order as in `sent`
+ * @param remaining the kept lines, in the same order as in `sent`
  */
-function removedNames (sent: readonly string[], kept: readonly string[]): string[] {
+function removedNames (sent: readonly string[], remaining: readonly string[]): string[] {
   const names = new Set<string>()
   let at = 0
   for (let i = 0; i < sent.length; i += 2) {
-    if (at < kept.length && kept[at] === sent[i] && kept[at + 1] === sent[i + 1]) at += 2
+    if (at < remaining.length && remaining[at] === sent[i] && remaining[at + 1] === sent[i + 1]) at += 2
     else names.add((sent[i] ?? '').toLowerCase())
   }
   return [...names]

@@ -130,10 +130,10 @@ export function grpcHeaders ({ headers }: RecordedRequest, more: readonly string
   const push = (name: string, value: string): void => { out.push(name.toLowerCase(), value) }
   for (let i = 0; i < headers.length; i += 2) {
     const name = (headers[i] ?? '').toLowerCase()
-    const given = headers[i + 1] ?? ''
+    const value = headers[i + 1] ?? ''
     // A recording in JSON names the type of the JSON.
-    if (name === 'content-type' && !isGrpcType(given)) continue
-    if (name !== 'content-length' && !replaced.has(name)) push(name, given)
+    if (name === 'content-type' && !isGrpcType(value)) continue
+    if (name !== 'content-length' && !replaced.has(name)) push(name, value)
   }
   for (let i = 0; i < more.length; i += 2) push(more[i] ?? '', more[i + 1] ?? '')
   const names = new Set(out.filter((_, i) => i % 2 === 0))

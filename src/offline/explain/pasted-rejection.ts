@@ -69,13 +69,13 @@ function ofResponse (bytes: Buffer): PastedRejection | null {
 function ofError (value: JsonObject, header: string | null): PastedRejection | null {
   const error = isObject(value.error) ? value.error : typeof value.code === 'number' ? value : null
   if (error === null) return null
-  const details = [error.data, error.details, isObject(error.data) ? error.data.details : undefined].find(one => Array.isArray(one))
+  const details = [error.data, error.details, isObject(error.data) ? error.data.details : undefined].find(member => Array.isArray(member))
   const list = Array.isArray(details) ? details.filter(isObject) : []
-  const infoOf = (domain: string): JsonObject | undefined => list.find(one => one['@type'] === ERROR_INFO_TYPE && one.domain === domain)
+  const infoOf = (domain: string): JsonObject | undefined => list.find(part => part['@type'] === ERROR_INFO_TYPE && part.domain === domain)
   // The gateway's own reason is the more precise one.
   const info = infoOf(GATEWAY_DOMAIN) ?? infoOf(PROTOCOL_DOMAIN)
   const metadata = isObject(info?.metadata) ? info.metadata : {}
-  const fields = list.flatMap(one => Array.isArray(one.fieldViolations) ? one.fieldViolations : []).filter(isObject)
+  const fields = list.flatMap(detail => Array.isArray(detail.fieldViolations) ? detail.fieldViolations : []).filter(isObject)
   const named = /^reject;rule="(.*)\/([^/"]+)"$/.exec(header ?? '')
   return {
     source: 'error',
@@ -133,17 +133,17 @@ function ofAudit (value: JsonObject): PastedRejection {
 }
 
 function callOf ({ operation, binding, version }: JsonObject): string | null {
-  const texts = [operation, binding, version].map(textOf).filter(one => one !== null)
+  const texts = [operation, binding, version].map(textOf).filter(text => text !== null)
   return texts.length === 0 ? null : texts.join(' ')
 }
 
 function violationsOf (list: unknown): PastedViolation[] {
   return !Array.isArray(list)
     ? []
-    : list.filter(isObject).map(one => ({
-      rule: textOf(one.extension) === null ? textOf(one.rule) : `${String(one.extension)}/${String(one.rule)}`,
-      path: textOf(one.path) ?? '',
-      message: textOf(one.message) ?? ''
+    : list.filter(isObject).map(entry => ({
+      rule: textOf(entry.extension) === null ? textOf(entry.rule) : `${String(entry.extension)}/${String(entry.rule)}`,
+      path: textOf(entry.path) ?? '',
+      message: textOf(entry.message) ?? ''
     }))
 }
 

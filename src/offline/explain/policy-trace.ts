@@ -48,11 +48,11 @@ export class PolicyTraces implements Tracer {
    * @param edited `policy/rule` of each change to the request
    */
   policies (agent: AgentConfig, compiled: AgentPolicy, edited: readonly string[]): PolicyTrace[] {
-    return agent.policies.flatMap(one => {
-      const instances = compiled.policies.filter(policy => policy.name === one.name)
+    return agent.policies.flatMap(resolvedPolicy => {
+      const instances = compiled.policies.filter(policy => policy.name === resolvedPolicy.name)
       return instances.length === 0
-        ? [this.withoutRules(agent, one, compiled, edited)]
-        : instances.map(policy => this.instance(policy, one, edited))
+        ? [this.withoutRules(agent, resolvedPolicy, compiled, edited)]
+        : instances.map(policy => this.instance(policy, resolvedPolicy, edited))
     })
   }
 
@@ -77,11 +77,11 @@ export class PolicyTraces implements Tracer {
     edited: readonly string[]
   ): PolicyTrace {
     const mode = modeOf(agent.mode, policy)
-    const known =
+    const uris =
       policy.uri === undefined
         ? []
         : [policy.uri, ...(policy.aliases ?? []).filter(alias => alias.relation === 'same').map(alias => alias.uri)]
-    const declared = known.some(uri => compiled.declared.includes(uri))
+    const declared = uris.some(uri => compiled.declared.includes(uri))
     const why =
       agent.mode === 'off'
         ? "the agent's mode is off"
@@ -151,7 +151,7 @@ export class PolicyTraces implements Tracer {
     const outcome = this.outcomes.get(rule) ?? { skipped: 'bound' as const }
     if ('skipped' in outcome) {
       return notApplicable(
-        rule.id, whySkipped(outcome.skipped, policy.request?.find(one => one.id === rule.id), this.caller)
+        rule.id, whySkipped(outcome.skipped, policy.request?.find(entry => entry.id === rule.id), this.caller)
       )
     }
     const violations = outcome.found.map(({ path, message }) => ({ path, message }))

@@ -61,14 +61,14 @@ function checks ({ checks: list }: ResponseExplanation): string[] {
   ])]
 }
 
-function activation ({ activation: known, shown }: ResponseExplanation): string[] {
-  if (known === null) return []
+function activation ({ activation: report, shown }: ResponseExplanation): string[] {
+  if (report === null) return []
   return [
     '',
     'extensions',
-    ...set('confirmed', known.confirmed),
-    ...set('absent', known.absent),
-    ...set('unexpected', known.unexpected),
+    ...set('confirmed', report.confirmed),
+    ...set('absent', report.absent),
+    ...set('unexpected', report.unexpected),
     ...set('shown', shown)
   ]
 }

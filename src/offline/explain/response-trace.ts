@@ -40,11 +40,11 @@ export class ExchangeTraces extends PolicyTraces {
   }
 
   responses (policies: readonly ResolvedPolicy[]): ResultTrace[] {
-    return [...this.results].map(([{ kind, path }, { event, policies: seen }]) => ({
+    return [...this.results].map(([{ kind, path }, { event, policies: records }]) => ({
       event,
       kind,
       path,
-      policies: [...seen].map(([compiled, seenPolicy]) =>
+      policies: [...records].map(([compiled, seenPolicy]) =>
         ofResult(compiled, seenPolicy, policies.find(({ name }) => name === compiled.name)?.policy ?? {}, this.caller)
       )
     }))
@@ -90,15 +90,15 @@ function ofRule (
       becomes: 'nothing'
     }
   }
-  const { selected, found } = outcome
-  const enforced = found.some(violation => violation.mode === 'enforce')
-  const becomes = found.length === 0 || !acts || decision === 'warn' ? 'nothing' : decision === 'reject' && !enforced ? 'nothing' : decision
+  const { selected, found: hits } = outcome
+  const enforced = hits.some(violation => violation.mode === 'enforce')
+  const becomes = hits.length === 0 || !acts || decision === 'warn' ? 'nothing' : decision === 'reject' && !enforced ? 'nothing' : decision
   return {
     id,
-    verdict: found.length === 0 ? 'passed' : becomes === 'nothing' ? 'observed' : 'broken',
+    verdict: hits.length === 0 ? 'passed' : becomes === 'nothing' ? 'observed' : 'broken',
     why: null,
     values: selected,
-    violations: found.map(({ path, message }) => ({ path, message })),
+    violations: hits.map(({ path, message }) => ({ path, message })),
     becomes
   }
 }

@@ -89,8 +89,8 @@ function taskProblems (task: unknown, at: Path): PathProblem[] {
   const { status, artifacts, history } = mapping(task)
   return [
     ...statusProblems(status, [...at, 'status']),
-    ...items(artifacts).flatMap((one, i) => partProblems(mapping(one).parts, [...at, 'artifacts', i, 'parts'], OTHERS)),
-    ...items(history).flatMap((one, i) => messageProblems(one, [...at, 'history', i]))
+    ...items(artifacts).flatMap((artifact, i) => partProblems(mapping(artifact).parts, [...at, 'artifacts', i, 'parts'], OTHERS)),
+    ...items(history).flatMap((message, i) => messageProblems(message, [...at, 'history', i]))
   ]
 }
 

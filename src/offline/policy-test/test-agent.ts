@@ -42,8 +42,8 @@ const GRPC: AgentGrpcConfig = { listen: null, publicAddress: 'gateway.test:443',
 /** Names of policy servers in an agent and in policies. */
 function pointsOf (value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, one]: [string, unknown]) =>
-    (key === 'use' || key === 'external') && typeof one === 'string' ? [one] : pointsOf(one))
+  return Object.entries(value).flatMap(([key, child]: [string, unknown]) =>
+    (key === 'use' || key === 'external') && typeof child === 'string' ? [child] : pointsOf(child))
 }
 
 /** Builds the agents of one file. Each pair of card and agent is built once. */
@@ -145,9 +145,9 @@ export class TestAgents {
     })
     if (!loaded.ok) return { problems: loaded.problems }
     const { config } = loaded
-    const made = config.agents[0] as AgentConfig
+    const agentConfig = config.agents[0] as AgentConfig
     // The file of a test has no `server`, and so no listener that the keys of the agent could mean.
-    return { config: { ...made, grpc: made.grpc ?? GRPC }, limits: this.base?.limits ?? config.limits }
+    return { config: { ...agentConfig, grpc: agentConfig.grpc ?? GRPC }, limits: this.base?.limits ?? config.limits }
   }
 
   private card (source: string | JsonMap, limits: Limits, upstream: string): CardDocument | string {

@@ -33,7 +33,7 @@ export function testFileProblems (value: unknown): PathProblem[] {
         )
       )
     }
-    const before = items(test.before).flatMap((one, i) => exchangeProblems(test, mapping(one), [...at, 'before', i]))
+    const before = items(test.before).flatMap((exchange, i) => exchangeProblems(test, mapping(exchange), [...at, 'before', i]))
     return [
       ...problems,
       ...memoryProblems(test, at),
@@ -143,8 +143,8 @@ function statusProblems (test: Mapping, at: Path): PathProblem[] {
   if (mapping(test.request).http !== undefined) return []
   const grpc = items(test.bindings).includes('GRPC')
   const expect = mapping(test.expect)
-  const given: [Mapping, Path][] = [[expect, [...at, 'expect']], [mapping(expect.answer), [...at, 'expect', 'answer']]]
-  const problems = given.flatMap(([keys, place]) => {
+  const expectations: [Mapping, Path][] = [[expect, [...at, 'expect']], [mapping(expect.answer), [...at, 'expect', 'answer']]]
+  const problems = expectations.flatMap(([keys, place]) => {
     const name = grpc ? 'status' : 'grpcStatus'
     const path = [...place, name]
     if (keys[name] === undefined) return []

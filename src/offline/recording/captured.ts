@@ -21,7 +21,7 @@ const ENVELOPE = ['jsonrpc', 'method', 'params']
  */
 export function readCaptured (value: unknown, bytes: Buffer, file: string): RecordedRequest[] {
   if (isRpc(value)) return [readRpc(value, file)]
-  if (Array.isArray(value) && value.length > 0 && value.every(isRpc)) return value.map((one, i) => readRpc(one, `${file}: [${i}]`))
+  if (Array.isArray(value) && value.length > 0 && value.every(isRpc)) return value.map((call, i) => readRpc(call, `${file}: [${i}]`))
   const entries = isObject(value) && isObject(value.log) ? value.log.entries : undefined
   if (Array.isArray(entries)) return entries.map((entry: unknown, i) => readHarEntry(entry, `${file}: log.entries[${i}]`))
   if (isHarEntry(value)) return [readHarEntry(value, file)]
@@ -29,8 +29,8 @@ export function readCaptured (value: unknown, bytes: Buffer, file: string): Reco
     Array.isArray(value) &&
     value.length > 0 &&
     value.every(isHarEntry)
-  ) return value.map((one, i) => readHarEntry(one, `${file}: [${i}]`))
-  if (Array.isArray(value) && value.length > 0 && value.every(isCaptured)) return value.map((one, i) => readRequest(one, `${file}: [${i}]`))
+  ) return value.map((entry, i) => readHarEntry(entry, `${file}: [${i}]`))
+  if (Array.isArray(value) && value.length > 0 && value.every(isCaptured)) return value.map((raw, i) => readRequest(raw, `${file}: [${i}]`))
   if (isCaptured(value)) return [readRequest(value, file)]
   if (isObject(value) && value.headers !== undefined && value.jsonrpc === undefined) {
     throw new RecordingError(file, 0, 'the captured request names no address', 'give it "url" or "path"')
@@ -45,7 +45,7 @@ const REQUEST_KEYS = 'a captured request has "url" or "path", a gRPC call "rpc",
 /** Returns the problem of a value that is no JSON-RPC request. A broken request is none: the gateway explains what is wrong with it. */
 function noRequest (value: unknown): { readonly what: string, readonly remedy: string } | null {
   if (Array.isArray(value)) {
-    return value.some(one => isObject(one) && isEnvelope(one))
+    return value.some(entry => isObject(entry) && isEnvelope(entry))
       ? null
       : { what: 'this is a list, but not of requests', remedy: REQUEST_KEYS }
   }
@@ -195,12 +195,12 @@ function harBody (data: unknown, place: string): Buffer {
 function headersOf (value: unknown, place: string): string[] {
   const pairs: (readonly [unknown, unknown])[] = []
   if (Array.isArray(value)) {
-    for (const one of value as unknown[]) {
-      pairs.push(Array.isArray(one) ? [one[0], one[1]] : isObject(one) ? [one.name, one.value] : [undefined, undefined])
+    for (const entry of value as unknown[]) {
+      pairs.push(Array.isArray(entry) ? [entry[0], entry[1]] : isObject(entry) ? [entry.name, entry.value] : [undefined, undefined])
     }
   } else if (isObject(value)) {
-    for (const [name, one] of Object.entries(value)) {
-      for (const each of Array.isArray(one) ? (one as unknown[]) : [one]) pairs.push([name, each])
+    for (const [name, content] of Object.entries(value)) {
+      for (const each of Array.isArray(content) ? (content as unknown[]) : [content]) pairs.push([name, each])
     }
   } else if (value !== undefined && value !== null) {
     throw new RecordingError(place, 0, 'the headers are neither an object nor a list', 'write {"name": "value"}')
@@ -249,5 +249,5 @@ function serialised (value: unknown, place: string): string {
 
 function isDeeper (value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some(one => isDeeper(one, levels - 1))
+  return levels === 0 || Object.values(value).some(child => isDeeper(child, levels - 1))
 }

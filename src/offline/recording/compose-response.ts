@@ -131,6 +131,6 @@ function response (spec: ResponseSpec, variant: Variant, status: number, type: s
 function givenHeaders ({ extensions = [], headers = {} }: ResponseSpec, { version }: Variant, own: [string, string][]): string[] {
   if (extensions.length > 0) own.push([version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', extensions.join(',')])
   const replaced = new Set(Object.keys(headers).map(name => name.toLowerCase()))
-  const given = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== null)
-  return [...own.filter(([name]) => !replaced.has(name.toLowerCase())), ...given].flat()
+  const pairs = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== null)
+  return [...own.filter(([name]) => !replaced.has(name.toLowerCase())), ...pairs].flat()
 }

@@ -80,8 +80,8 @@ function withGiven (own: [string, string][], { extensions = [], headers = {} }: 
   if (version === '1.0') own.push(['A2A-Version', '1.0'])
   if (extensions.length > 0) own.push([version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', extensions.join(',')])
   const replaced = new Set(Object.keys(headers).map(name => name.toLowerCase()))
-  const given = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== null)
-  return [...own.filter(([name]) => !replaced.has(name.toLowerCase())), ...given].flat()
+  const pairs = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== null)
+  return [...own.filter(([name]) => !replaced.has(name.toLowerCase())), ...pairs].flat()
 }
 
 function bytes (value: unknown): Buffer {

@@ -93,7 +93,7 @@ export function curlRequest (words: readonly string[], place: CurlPlace): Record
 type ValueOf = (flag: string) => string
 
 function longFlag (name: string, value: ValueOf, draft: Draft, place: CurlPlace): void {
-  const meaning = LONG.find(one => one === name)
+  const meaning = LONG.find(flag => flag === name)
   if (meaning !== undefined) apply(meaning, SWITCHES.includes(meaning) ? '' : value(`--${name}`), draft, place)
   else if (NO_FORMS.test(name)) fail(place, `curl's flag --${name} sends a form or an upload`, 'A2A has none; use --json or --data')
   else if (IGNORED_LONG_WITH_VALUE.test(name)) value(`--${name}`)

@@ -78,8 +78,8 @@ export function recordedGrpcResponse (recorded: RecordedResponse, method: GrpcMe
   if (type.startsWith(GRPC_TYPE)) return { ...recorded, headers: ['content-type', type, ...headers], trailers: status }
   const messages = messagesOf(recorded.body)
   if (typeof messages === 'string') return messages
-  const made = grpcResponse(method, messages, headers)
-  return typeof made === 'string' ? made : { ...made, trailers: status, notes: [...recorded.notes.filter(isOfBody), NOTE] }
+  const response = grpcResponse(method, messages, headers)
+  return typeof response === 'string' ? response : { ...response, trailers: status, notes: [...recorded.notes.filter(isOfBody), NOTE] }
 }
 
 const NOTE = 'the messages of the response are given as JSON; the gateway gets them as protobuf'

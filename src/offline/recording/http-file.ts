@@ -159,8 +159,8 @@ function requestLine (text: string): { method: string, url: string } | null {
   const line = text.replace(/\s+HTTP\/[\d.]+$/i, '')
   const [, method, url] = /^([A-Za-z-]+)\s+(\S.*)$/.exec(line) ?? []
   if (method === undefined || url === undefined) return ADDRESS.test(line) ? { method: 'GET', url: line } : null
-  const known = METHODS.includes(method.toUpperCase()) || (method === method.toUpperCase() && ADDRESS.test(url))
-  return known ? { method: method.toUpperCase(), url } : null
+  const isMethod = METHODS.includes(method.toUpperCase()) || (method === method.toUpperCase() && ADDRESS.test(url))
+  return isMethod ? { method: method.toUpperCase(), url } : null
 }
 
 function bodyOf (lines: readonly Line[], { file, variables, read }: FileContext): Buffer {

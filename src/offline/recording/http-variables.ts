@@ -63,8 +63,8 @@ export class Variables {
   }
 
   private resolved (definition: Definition): string {
-    const known = this.values.get(definition)
-    if (known !== undefined) return known
+    const cached = this.values.get(definition)
+    if (cached !== undefined) return cached
     if (this.open.has(definition)) {
       throw new RecordingError(
         this.file, definition.line, `the variable ${quoteVariable(definition.name)} is defined by itself`, 'give it a value'

@@ -26,8 +26,8 @@ export function variantsOf ({ request, versions = ['0.3', '1.0'], bindings = ['J
 export function requestOf (request: RequestSpec, variant: Variant | null, agent: TestAgent, directory: string): TestRequest {
   if (request.http !== undefined) return recorded(request.http, agent, directory)
   if (variant === null) return { problem: 'it has neither version nor binding' }
-  const made = compose(request, variant, agent.state.interfaces)
-  return typeof made === 'string' ? { problem: `${made} (in ${variant.version} over ${variant.binding})` } : { request: made }
+  const outcome = compose(request, variant, agent.state.interfaces)
+  return typeof outcome === 'string' ? { problem: `${outcome} (in ${variant.version} over ${variant.binding})` } : { request: outcome }
 }
 
 /**

@@ -36,21 +36,21 @@ export interface AccessOutcome {
   readonly violations: readonly Violation[]
 }
 
-const known = new WeakMap<AgentConfig, { readonly access: Access | null }>()
+const cache = new WeakMap<AgentConfig, { readonly access: Access | null }>()
 
 /** Returns the access lists of an agent, compiled once for each configuration. Null: everybody may do everything. */
 export function accessOf (config: AgentConfig): Access | null {
-  let made = known.get(config)
-  if (made === undefined) {
+  let entry = cache.get(config)
+  if (entry === undefined) {
     const { formats } = config.jsonSchema
     const access = compileAccess(config.access, schema => {
       const result = compileShared(schema, formatsOf(schema, formats, true))
       // `check` has compiled the schema before.
       return result.ok ? value => result.schema.matches(value) : () => null
     })
-    known.set(config, made = { access })
+    cache.set(config, entry = { access })
   }
-  return made.access
+  return entry.access
 }
 
 /** The head of a request for an operation, and its caller. */

@@ -76,7 +76,7 @@ export function narrowed (charge: Charge, received: ChainBudget | undefined, ask
   const [whole = Infinity, left = Infinity] = received ?? []
   const most = asked === 0 ? 0 : Math.min(shared ? whole : left, received === undefined ? asked ?? Infinity : Infinity)
   const own = Math.min(asked === 0 ? 0 : left, most)
-  const within = <R extends typeof rule>(one: R, amount: number): R => ({ ...one, limit: Math.min(one.limit, amount) })
+  const within = <R extends typeof rule>(budget: R, amount: number): R => ({ ...budget, limit: Math.min(budget.limit, amount) })
   return { ...charge, limit: { ...limit, rule: within(rule, most), localRule: within(localRule, own) } }
 }
 

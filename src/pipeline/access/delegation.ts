@@ -139,7 +139,7 @@ function problemOf (
 function deadlineOf ({ config: { maxTime }, asked, now }: DelegationRequest, chain: Chain | null): number | null {
   const time = asked.get(TIME)
   const ends = [chain?.deadline ?? null, time === undefined ? null : now + time * 1_000, maxTime === null ? null : now + maxTime]
-  return ends.reduce((one, other) => one === null || other === null ? one ?? other : Math.min(one, other), null)
+  return ends.reduce((end, other) => end === null || other === null ? end ?? other : Math.min(end, other), null)
 }
 
 /** True when the caller is the one to whom a gateway has given the chain. */

@@ -49,7 +49,7 @@ export function servedCards ({ agent, documents, rewrite, additions, signer = nu
   const signs = agent.card.signature === 'resign' ? signer : null
   const problems = new Set<string>()
   const serve = (change: ((raw: JsonObject) => JsonObject) | null): ByVersion<ServedCard> => {
-    const one = (version: Version): ServedCard => {
+    const cardOf = (version: Version): ServedCard => {
       const { bytes, card: { raw } } = documents[version]
       const card = change === null
         ? new ServedCard({ bytes, raw }, rewrite, signs)
@@ -57,8 +57,8 @@ export function servedCards ({ agent, documents, rewrite, additions, signer = nu
       if (card.problem !== null) problems.add(card.problem)
       return card
     }
-    const v03 = one('0.3')
-    return { 0.3: v03, '1.0': documents['1.0'] === documents['0.3'] ? v03 : one('1.0') }
+    const v03 = cardOf('0.3')
+    return { 0.3: v03, '1.0': documents['1.0'] === documents['0.3'] ? v03 : cardOf('1.0') }
   }
   const { publicSkills } = agent.card
   const served = serve(servesExtended ? flagged : null)

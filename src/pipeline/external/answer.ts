@@ -64,12 +64,12 @@ function obligationsOf (list: unknown): readonly Obligation[] | string {
   if (!Array.isArray(list)) return 'answered with "obligations" that are not a list'
   if (list.length > MAX_OBLIGATIONS) return `answered with more than ${MAX_OBLIGATIONS} obligations`
   const obligations: Obligation[] = []
-  for (const one of list as unknown[]) {
-    if (!isObject(one) || typeof one['type'] !== 'string') return 'answered with an obligation without "type"'
-    const { properties } = one
+  for (const entry of list as unknown[]) {
+    if (!isObject(entry) || typeof entry['type'] !== 'string') return 'answered with an obligation without "type"'
+    const { properties } = entry
     obligations.push({
-      id: textOf(one['id'], MAX_ID),
-      type: visible(one['type'], MAX_ID),
+      id: textOf(entry['id'], MAX_ID),
+      type: visible(entry['type'], MAX_ID),
       // The draft requires `properties`; an obligation without them cannot be fulfilled.
       properties: isObject(properties) ? properties : {}
     })

@@ -49,7 +49,7 @@ export function externalPlanOf (agent: AgentConfig): ExternalPlan | null {
     agent.policies.some(({ policy }) => policy.mode !== 'off' && policy[side]?.some(rule => rule.external !== undefined) === true)
   const rules = { request: asks('request'), response: agent.responses !== 'off' && asks('response') }
   if (agent.external.length === 0 && !rules.request && !rules.response) return null
-  return { entries: agent.external.map(one => compile(one, agent.jsonSchema.formats)), rules, observes: agent.mode === 'observe' }
+  return { entries: agent.external.map(entry => compile(entry, agent.jsonSchema.formats)), rules, observes: agent.mode === 'observe' }
 }
 
 function compile (

@@ -47,7 +47,7 @@ export function asksOf (plan: ExternalPlan, request: AcceptedRequest): readonly 
   const facts = factsOf(request)
   const asked: AskedCall = { route, call, head, evaluation, facts }
   const entries = plan.entries.filter(entry => entry.request && entry.applies(asked))
-  const mode = (one: 'enforce' | 'observe'): Asking['mode'] => plan.observes ? 'observe' : one
+  const mode = (setting: 'enforce' | 'observe'): Asking['mode'] => plan.observes ? 'observe' : setting
   const message = (entry: CompiledExternal): unknown => entry.send === 'message'
     ? sentMessage(call, evaluation.decision, entry.redact)
     : undefined
@@ -119,9 +119,9 @@ export function answeredRequest (request: AcceptedRequest, answered: readonly An
   const payload = payloadOf(route.binding, route.version, call.operation, 'request')
   const bytes = edited(payload, call.explicit ?? options.bytes, effects)
   if (bytes === null) {
-    const unfulfilled = settled.map(one => one.outcome !== 'allow'
-      ? one
-      : { ...one, refused: 'has no place in the message', outcome: 'obligation' as const })
+    const unfulfilled = settled.map(entry => entry.outcome !== 'allow'
+      ? entry
+      : { ...entry, refused: 'has no place in the message', outcome: 'obligation' as const })
     const { violations } = settle(unfulfilled.map(rejectedAnswer), targetOf(request))
     return { ...result, settled: unfulfilled, evaluation: { ...evaluation, decision: withViolations(evaluation.decision, violations) } }
   }
@@ -135,10 +135,10 @@ export function answeredRequest (request: AcceptedRequest, answered: readonly An
 }
 
 /** An answer that cannot be carried out denies. */
-function rejectedAnswer (one: Settled): Answered {
-  return one.outcome === 'obligation' && one.answer.kind === 'decided'
-    ? { ...one, answer: { ...one.answer, decision: false, obligations: [] } }
-    : one
+function rejectedAnswer (entry: Settled): Answered {
+  return entry.outcome === 'obligation' && entry.answer.kind === 'decided'
+    ? { ...entry, answer: { ...entry.answer, decision: false, obligations: [] } }
+    : entry
 }
 
 /** @returns null when a message of protobuf has no place for a value */
@@ -177,6 +177,6 @@ const OF_THE_BODY: ReadonlySet<string> = new Set(['content-encoding', 'content-d
 export function withHeaders (decision: Decision, head: RequestHead, added: Effects['headers'], changed: boolean): Decision {
   if (added.length === 0 && !changed) return decision
   const replaced = new Set([...added.map(([name]) => plainHeaderName(name)), ...(changed ? OF_THE_BODY : [])])
-  const kept = withoutHeaders(decision.headers ?? head.rawHeaders, replaced)
-  return { ...decision, headers: [...kept, ...added.flat()] }
+  const remaining = withoutHeaders(decision.headers ?? head.rawHeaders, replaced)
+  return { ...decision, headers: [...remaining, ...added.flat()] }
 }

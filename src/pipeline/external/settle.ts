@@ -52,14 +52,14 @@ export function settle (answered: readonly Answered[], target: Target): Settleme
   const settled: Settled[] = []
   const violations: Violation[] = []
   const effects = noEffects()
-  for (const one of answered) {
-    const { asking, answer } = one
+  for (const entry of answered) {
+    const { asking, answer } = entry
     // An answer that only is observed has no effect, but for the messages that it asks to record.
     const own = asking.mode === 'enforce' ? effects : noEffects()
     const refused = answer.kind === 'decided' ? fulfil(answer.obligations, target, own) : null
     if (own !== effects) effects.notices.push(...own.notices)
     const outcome = outcomeOf(answer, refused)
-    settled.push({ ...one, outcome, refused })
+    settled.push({ ...entry, outcome, refused })
     if (outcome === 'allow') continue
     violations.push(violationOf(asking, answer, outcome))
   }

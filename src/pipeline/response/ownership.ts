@@ -81,16 +81,16 @@ export class ResponseOwnership {
     if (owners === 'unavailable' && !mayBeUnknown) return this.rejected(unavailable, UNAVAILABLE, event)
     const { results, list } = decision
     const edits: JsonEdit[] = []
-    let kept = 0
+    let count = 0
     let at = 0
     results.forEach(({ taskId }, i) => {
       const owner = taskId === null || owners === 'unavailable' ? null : owners[at++] ?? null
       const outcome = outcomeOf(caller, owner)
-      if (outcome === 'match' || (outcome === 'unknown' && mayBeUnknown)) kept++
+      if (outcome === 'match' || (outcome === 'unknown' && mayBeUnknown)) count++
       else edits.push({ path: [...list?.tasks ?? [], i], value: null })
     })
     // The number of the agent counts the tasks of other callers.
-    for (const path of list?.totals ?? []) edits.push({ path, value: Buffer.from(String(kept)) })
+    for (const path of list?.totals ?? []) edits.push({ path, value: Buffer.from(String(count)) })
     return edits.length === 0 ? decision : { ...decision, edits: [...decision.edits, ...edits] }
   }
 

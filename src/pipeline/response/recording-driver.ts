@@ -130,12 +130,12 @@ export class RecordingDriver implements ResponseDriver {
       const answer = this.dryRun.answers?.(asking) ?? null
       return answer === null ? [] : [{ asking, answer }]
     })
-    this.asked.push(...asks.filter(asking => answered.every(one => one.asking !== asking)).map(asking => ({ asking, settled: null })))
+    this.asked.push(...asks.filter(asking => answered.every(entry => entry.asking !== asking)).map(asking => ({ asking, settled: null })))
     return answered
   }
 
   answered (settled: readonly Settled[]): void {
-    this.asked.push(...settled.map(one => ({ asking: one.asking, settled: one })))
+    this.asked.push(...settled.map(entry => ({ asking: entry.asking, settled: entry })))
   }
 
   resume (): void {}

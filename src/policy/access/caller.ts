@@ -46,7 +46,7 @@ export function callerShape ({ source, sources, subject, client, spiffe, scopes,
 function checksOf (config: CallerConfig, matcher: CallerMatcher): Check[] {
   const { source, subject, client, spiffe, scopes, groups, tenant, claims, match } = config
   const checks: Check[] = []
-  if (source !== undefined) checks.push(caller => caller.sources.some(one => source.includes(one)))
+  if (source !== undefined) checks.push(caller => caller.sources.some(name => source.includes(name)))
   const texts: readonly (readonly [readonly string[] | undefined, (caller: Principal) => string | null])[] = [
     [subject, caller => caller.subject],
     [client, caller => caller.client],
@@ -77,6 +77,6 @@ function claimCheck (pointer: string, expected: ClaimValue | readonly ClaimValue
   const accepted: readonly unknown[] = Array.isArray(expected) ? expected : [expected]
   return ({ claims }) => {
     const value = resolveSteps(claims, steps)
-    return Array.isArray(value) ? value.some(one => accepted.includes(one)) : accepted.includes(value)
+    return Array.isArray(value) ? value.some(element => accepted.includes(element)) : accepted.includes(value)
   }
 }

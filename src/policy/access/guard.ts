@@ -53,9 +53,9 @@ export interface GuardOptions {
  * (`onMissing: add`).
  */
 export function compileGuards (options: GuardOptions): CompiledGuard[] {
-  const { agent, known } = options
+  const { agent, known: table } = options
   const claimed = claimedUris(agent.policies.map(({ policy }) => policy))
-  return Object.entries(known).flatMap(([name, policy]) => {
+  return Object.entries(table).flatMap(([name, policy]) => {
     const mode = modeOf(agent.mode, policy)
     return policy.activation?.callers === undefined || mode === 'off' ? [] : [compileGuard(name, policy, mode, claimed, options)]
   })
@@ -66,7 +66,7 @@ function compileGuard (
   policy: PolicyConfig,
   mode: Mode,
   claimed: ReadonlySet<string>,
-  { agent, card, declared, policies, known, contextOf }: GuardOptions
+  { agent, card, declared, policies, known: table, contextOf }: GuardOptions
 ): CompiledGuard {
   const { callers = { anonymous: false }, onForbidden, equivalent } = policy.activation ?? {}
   const identities = identitiesOf(policy, declared, claimed)
@@ -78,17 +78,17 @@ function compileGuard (
   ])
   const pattern = policy.uriPattern === undefined ? null : compileGlob(policy.uriPattern)
   // Other policies may know the extension by further spellings, which the gateway replaces by that of the card.
-  for (const { same } of Object.values(known).flatMap(other => identitiesOf(other, declared, claimed))) {
+  for (const { same } of Object.values(table).flatMap(other => identitiesOf(other, declared, claimed))) {
     if (same.some(uri => covers({ uris, pattern }, uri))) for (const uri of same) uris.add(uri)
   }
   const context = contextOf(name, [...uris])
   const allowed = callerCondition(callers, context)
   // `$uri` in names means every URI of the extension here, not only those that activate it.
-  const own = compileActivation(policy, context, known, card)
+  const own = compileActivation(policy, context, table, card)
   // Several policies may be for one extension: the data of each belongs to it.
   const shared = policies.filter(owner => owner.name !== name && covers({ uris, pattern }, owner.uri)).map(({ activation }) => activation)
   const identityUris = identities.map(({ uri }) => uri)
-  const sharing = policies.filter(policy => policy.name !== name && covers({ uris, pattern }, policy.uri)).map(policy => known[policy.name])
+  const sharing = policies.filter(policy => policy.name !== name && covers({ uris, pattern }, policy.uri)).map(policy => table[policy.name])
   const headers = [policy, ...sharing].flatMap(policy => policy?.owns?.headers ?? [])
   return {
     name,

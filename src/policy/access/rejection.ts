@@ -38,6 +38,6 @@ export function accessDenied (
 
 /** RFC 6750 §3. Scopes that OAuth does not allow would break the header. */
 function challengeOf (required: readonly string[]): string {
-  const scope = required.filter(one => SCOPE.test(one)).join(' ')
+  const scope = required.filter(name => SCOPE.test(name)).join(' ')
   return `Bearer error="insufficient_scope"${scope === '' ? '' : `, scope="${scope}"`}`
 }

@@ -163,7 +163,7 @@ function addressesOf (raw: JsonObject): Map<string, string> {
             'GRPC', grpc.unknownMinor ?? grpc.version, grpc.text, grpc.tenant
           ]
         : [uncarried?.binding, uncarried?.version, uncarried?.url, null]
-    return [[binding, version, url, tenant].filter(one => one !== null && one !== undefined && one !== '').join(' '), path]
+    return [[binding, version, url, tenant].filter(part => part !== null && part !== undefined && part !== '').join(' '), path]
   }))
 }
 
@@ -172,7 +172,7 @@ function securityDifferences (old: JsonObject, now: JsonObject, agent: Policies)
   const isEnforced = agent?.access.require === 'card'
   const effect: CardEffect = isEnforced ? 'lowers' : 'neutral'
   const note = isEnforced ? '' : ' (the gateway enforces access.require instead)'
-  const key = SCHEME_KEYS.find(one => Object.hasOwn(now, one)) ?? SCHEME_KEYS[0] as string
+  const key = SCHEME_KEYS.find(name => Object.hasOwn(now, name)) ?? SCHEME_KEYS[0] as string
   const schemes = [...new Set([...before.schemes.keys(), ...after.schemes.keys()])].flatMap((name): CardDifference[] => {
     const [a, b] = [before.schemes.get(name), after.schemes.get(name)]
     const path = `/${key}/${escapePointer(name)}`
@@ -192,20 +192,20 @@ function securityDifferences (old: JsonObject, now: JsonObject, agent: Policies)
   })
   const texts = ({ alternatives }: ReturnType<typeof readSecurity>): string[] => alternatives?.map(names => names.join(' and ')) ?? []
   const [were, are] = [texts(before), texts(after)]
-  const path = `/${REQUIREMENT_KEYS.find(one => Object.hasOwn(now, one)) ?? REQUIREMENT_KEYS[0] as string}`
+  const path = `/${REQUIREMENT_KEYS.find(name => Object.hasOwn(now, name)) ?? REQUIREMENT_KEYS[0] as string}`
   if (before.alternatives !== null && before.alternatives.length > 0 && are.length === 0) {
     return [...schemes, difference('security-lost', effect, path, `the card no longer requires credentials${note}`)]
   }
   const requirements = [
-    ...are.filter(one => !were.includes(one) && were.length > 0).map(one =>
+    ...are.filter(way => !were.includes(way) && were.length > 0).map(way =>
       difference(
         'security-alternative', effect, path,
-        `the card accepts ${one === '' ? 'callers without credentials' : visible(one, MAX_QUOTED_CHARS)} as another way in${note}`
+        `the card accepts ${way === '' ? 'callers without credentials' : visible(way, MAX_QUOTED_CHARS)} as another way in${note}`
       )),
-    ...were.filter(one => !are.includes(one)).map(one =>
+    ...were.filter(way => !are.includes(way)).map(way =>
       difference(
         'security-alternative', 'raises', path,
-        `the card no longer accepts ${one === '' ? 'callers without credentials' : visible(one, MAX_QUOTED_CHARS)}`
+        `the card no longer accepts ${way === '' ? 'callers without credentials' : visible(way, MAX_QUOTED_CHARS)}`
       )),
     ...(were.length === 0 && are.length > 0 ? [difference('security-required', 'raises', path, 'the card now requires credentials')] : [])
   ]

@@ -59,7 +59,7 @@ function lintUndeclared (
         ]
   }
   return identities.filter(({ extension }) => extension === null).map(({ uri, satisfying }) => {
-    const alias = satisfying.find(one => declared.has(one))
+    const alias = satisfying.find(other => declared.has(other))
     const near = nearest(uri, [...declared.keys()], LONGEST_URI)
     return {
       message: `policy ${quoted(name, MAX_QUOTED_CHARS)} applies to ${quoted(uri, MAX_QUOTED_CHARS)}, which the card does not declare`,
@@ -92,10 +92,10 @@ function all (declared: ReadonlyMap<string, CardExtension>): string {
         .join(', ')}`
 }
 
-function lintExtension (extension: CardExtension, required: boolean, { inForce, known, leftOut = [] }: LintOptions): CardFinding[] {
+function lintExtension (extension: CardExtension, required: boolean, { inForce, known: table, leftOut = [] }: LintOptions): CardFinding[] {
   const { uri, pointer } = extension
   const mine = policyFor(extension, inForce)
-  const [name, policy] = mine ?? policyFor(extension, known) ?? []
+  const [name, policy] = mine ?? policyFor(extension, table) ?? []
   if (name === undefined || policy === undefined) {
     return !required
       ? []
@@ -126,10 +126,10 @@ function lintExtension (extension: CardExtension, required: boolean, { inForce, 
 }
 
 /** Policies for extensions of the card that are not in force. Names of schemas mean the same without them. */
-function idlePolicies (declared: ReadonlyMap<string, CardExtension>, { inForce, known }: LintOptions): PolicyConfig[] {
+function idlePolicies (declared: ReadonlyMap<string, CardExtension>, { inForce, known: table }: LintOptions): PolicyConfig[] {
   return [...declared.values()]
     .filter(extension => policyFor(extension, inForce) === undefined)
-    .flatMap(extension => policyFor(extension, known)?.[1] ?? [])
+    .flatMap(extension => policyFor(extension, table)?.[1] ?? [])
 }
 
 /** True for a policy that requires nothing of clients. */

@@ -79,11 +79,11 @@ export function lintNamedSchemas (policy: PolicyConfig, cards: readonly AgentCar
     hint: `clients find it through ${patterns[0]?.essence ?? 'application/json'};schema=NAME in defaultInputModes or the modes of a skill`
   }))
   const taken = new Set(used.filter(({ side }) => side === 'input').map(({ name }) => name))
-  const given = [...declared].filter(([name]) => named.has(name) && !taken.has(name)).map(([name, pointer]) => ({
+  const outputOnly = [...declared].filter(([name]) => named.has(name) && !taken.has(name)).map(([name, pointer]) => ({
     message: `only output modes name the schema ${quoted(name, MAX_QUOTED_CHARS)} at ${quoted(pointer, MAX_QUOTED_CHARS)}: the gateway accepts requests with it too`,
     hint: 'a rule with schema: {enumFromCard: /skills/*/inputModes/*} on the media type rejects them'
   }))
-  return [...undeclared, ...unused, ...given]
+  return [...undeclared, ...unused, ...outputOnly]
 }
 
 /** The names in a template's container, each with its pointer. */

@@ -49,7 +49,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     return shape => matches(shape) === true
   })
   const guards = compileGuards({ agent, card, declared, policies, known: all.known, contextOf: (name, uris) => all.selectFor(name, uris) })
-  const enforces = [...required, ...policies, ...additions, ...guards, ...(push === null ? [] : [push])].some(one => one.mode === 'enforce')
+  const enforces = [...required, ...policies, ...additions, ...guards, ...(push === null ? [] : [push])].some(use => use.mode === 'enforce')
   return {
     mode: agent.mode,
     readMode: enforces || ownership !== null ? 'enforce' : agent.mode,

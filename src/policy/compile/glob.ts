@@ -25,19 +25,19 @@ export interface NameMatch { readonly key: string, readonly exact: boolean }
 /** Returns the object's own keys that any of the patterns matches. `exact` is true when the policy itself contains the key. */
 export function matchingKeys (object: Readonly<Record<string, unknown>>, patterns: readonly Glob[]): NameMatch[] {
   const matches: NameMatch[] = []
-  const seen = new Set<string>()
+  const names = new Set<string>()
   for (const pattern of patterns) {
     if (pattern.literal !== null) {
-      if (Object.hasOwn(object, pattern.literal) && !seen.has(pattern.literal)) matches.push({ key: pattern.literal, exact: true })
-      seen.add(pattern.literal)
+      if (Object.hasOwn(object, pattern.literal) && !names.has(pattern.literal)) matches.push({ key: pattern.literal, exact: true })
+      names.add(pattern.literal)
       continue
     }
     const keys = Object.keys(object)
     spendBudget(keys.length * KEY)
     for (const key of keys) {
       spendBudget(key.length * CHARACTER)
-      if (seen.has(key) || !pattern.test(key)) continue
-      seen.add(key)
+      if (names.has(key) || !pattern.test(key)) continue
+      names.add(key)
       matches.push({ key, exact: false })
     }
   }

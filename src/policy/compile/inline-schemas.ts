@@ -22,19 +22,19 @@ export interface SchemaFault {
 
 /** @param policy as read: any part of it may have a wrong shape */
 export function policySchemaFaults (policy: unknown): SchemaFault[] {
-  const methods = entries(childOf(policy, 'methods')).map(([method, one]) => ({
+  const methods = entries(childOf(policy, 'methods')).map(([method, entry]) => ({
     path: ['methods', method, 'params'],
-    schema: childOf(one, 'params')
+    schema: childOf(entry, 'params')
   }))
-  const routes = list(childOf(policy, 'routes')).map((one, index) => ({ path: ['routes', index, 'body'], schema: childOf(one, 'body') }))
+  const routes = list(childOf(policy, 'routes')).map((spec, index) => ({ path: ['routes', index, 'body'], schema: childOf(spec, 'body') }))
   const card = ['params', 'schema'].map(key => ({ path: ['card', key], schema: childOf(childOf(policy, 'card'), key) }))
   const rules = ['request', 'response'].flatMap(key =>
     list(childOf(policy, key)).flatMap((rule, index) =>
       PLACES.map(place => ({ path: [key, index, ...place], schema: resolveSteps(rule, place) }))
     )
   )
-  const correlations = list(childOf(policy, 'correlate')).flatMap((one, index) =>
-    CORRELATION_PLACES.map(place => ({ path: ['correlate', index, ...place], schema: resolveSteps(one, place) }))
+  const correlations = list(childOf(policy, 'correlate')).flatMap((correlation, index) =>
+    CORRELATION_PLACES.map(place => ({ path: ['correlate', index, ...place], schema: resolveSteps(correlation, place) }))
   )
   const selectors = STATE_SELECTORS.map(key => ({
     path: ['state', key, ...MATCH],
@@ -44,11 +44,11 @@ export function policySchemaFaults (policy: unknown): SchemaFault[] {
     path: ['observe', 'spanAttributes', name, ...MATCH],
     schema: resolveSteps(from, MATCH)
   }))
-  const metrics = list(childOf(childOf(policy, 'observe'), 'metrics')).flatMap((one, index) =>
-    METRIC_PLACES.map(place => ({ path: ['observe', 'metrics', index, ...place], schema: resolveSteps(one, place) }))
+  const metrics = list(childOf(childOf(policy, 'observe'), 'metrics')).flatMap((metric, index) =>
+    METRIC_PLACES.map(place => ({ path: ['observe', 'metrics', index, ...place], schema: resolveSteps(metric, place) }))
   )
-  const injections = list(childOf(policy, 'inject')).flatMap((one, index) =>
-    CONDITIONS.map(place => ({ path: ['inject', index, ...place], schema: resolveSteps(one, place) }))
+  const injections = list(childOf(policy, 'inject')).flatMap((injection, index) =>
+    CONDITIONS.map(place => ({ path: ['inject', index, ...place], schema: resolveSteps(injection, place) }))
   )
   const callers = [{ path: ['activation', 'callers', 'match'], schema: resolveSteps(policy, ['activation', 'callers', 'match']) }]
   const places = [...methods, ...routes, ...card, ...callers, ...rules, ...selectors, ...correlations, ...injections]

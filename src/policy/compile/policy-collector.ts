@@ -157,10 +157,10 @@ export class PolicyCollector {
       labels.set(activator, name)
       this.spoken.add(activator)
     }
-    for (const known of urisOf(policy)) if (!labels.has(known)) labels.set(known, name)
+    for (const uri of urisOf(policy)) if (!labels.has(uri)) labels.set(uri, name)
     this.names.add(identity, this.declared)
-    for (const known of new Set([...spellingsOf(policy), ...identity.same])) {
-      activeUris.set(known, [...(activeUris.get(known) ?? []), ...activators])
+    for (const uri of new Set([...spellingsOf(policy), ...identity.same])) {
+      activeUris.set(uri, [...(activeUris.get(uri) ?? []), ...activators])
     }
   }
 
@@ -180,7 +180,7 @@ export class PolicyCollector {
     }
   ): void {
     if (!isOffered(need, extension !== null)) return
-    const one = {
+    const addition = {
       kind,
       name,
       policy,
@@ -189,7 +189,7 @@ export class PolicyCollector {
       needsActive: (need ?? 'active') === 'active',
       schema: schema === undefined ? null : compileSource(schema, context)
     }
-    added.set(key, [...(added.get(key) ?? []), one])
+    added.set(key, [...(added.get(key) ?? []), addition])
   }
 
   private addRequirements ({ name: label, policy, from, identity: { uri, same, also } }: Taken): void {

@@ -21,7 +21,7 @@ const UNREAD: ResponseSide = { responses: null, state: null, correlations: [] }
 
 /** True when a policy defines nothing for responses. */
 export function isSilent ({ response, state, correlate, observe, redact, inactive, echo }: PolicyConfig): boolean {
-  return [response, state, correlate, observe, redact, inactive?.response, echo].every(one => one === undefined)
+  return [response, state, correlate, observe, redact, inactive?.response, echo].every(section => section === undefined)
 }
 
 /** @param responses the agent's mode: when responses are not read, nothing of them is evaluated or remembered */

@@ -116,13 +116,13 @@ export class SchemaCache {
     const before = this.previous.get(key) ?? this.ready.get(key)
     this.valuesLeft -= before?.values ?? countValues(schema, SCHEMA_LIMITS.nodes)
     if (this.valuesLeft < 0) return tooMuch(`schemas of more than ${MAX_VALUES} values together`)
-    const made = before ?? this.make({ schema, formats }, fromCard, key)
-    if (fromCard && made.patterns !== null) {
-      this.patterns.adopt(made.patterns)
+    const entry = before ?? this.make({ schema, formats }, fromCard, key)
+    if (fromCard && entry.patterns !== null) {
+      this.patterns.adopt(entry.patterns)
       if (this.patterns.exceeded) throw new CardTooLarge(this.patterns.problem)
     }
-    this.current.set(key, made)
-    return made.result
+    this.current.set(key, entry)
+    return entry.result
   }
 
   /** True when the snapshot uses the schema with this key. */
@@ -240,9 +240,9 @@ interface Lookup {
 
 function lookupOf (step: string): Lookup | null {
   const [, text, optional] = LOOKUP.exec(step) ?? []
-  const by = text?.split(',').map(one => NAMED.exec(one)) ?? []
+  const by = text?.split(',').map(part => NAMED.exec(part)) ?? []
   if (by.length === 0 || by.includes(null)) return null
-  return { by: by.map(one => ({ member: one?.[1] ?? null, capture: one?.[2] ?? '' })), optional: optional === '?' }
+  return { by: by.map(match => ({ member: match?.[1] ?? null, capture: match?.[2] ?? '' })), optional: optional === '?' }
 }
 
 /**

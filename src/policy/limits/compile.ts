@@ -55,7 +55,7 @@ function compileRate (rate: RateConfig): CompiledLimit {
     ...scopeOf(rate, { count, period, burst }),
     shown: headers === 'draft' && by.some(key => OF_THE_CALLER.includes(key)),
     by,
-    on: on === 'failures' || on.includes('all') ? null : new Set(on.flatMap(one => (one === 'messages' ? MESSAGES : [one as Operation]))),
+    on: on === 'failures' || on.includes('all') ? null : new Set(on.flatMap(key => (key === 'messages' ? MESSAGES : [key as Operation]))),
     extension,
     spends: null,
     remaining: null

@@ -88,10 +88,10 @@ function tenantOf (principal: Principal | null, call: LimitedCall | null): strin
 interface Digests { readonly caller: string, readonly client: string, readonly tenant: string }
 
 /** Sources return the same object for the same credentials, most of the time. */
-const known = new WeakMap<Principal, Digests>()
+const cache = new WeakMap<Principal, Digests>()
 
 function digestsOf (principal: Principal): Digests {
-  let values = known.get(principal)
+  let values = cache.get(principal)
   if (values === undefined) {
     const { source, subject, client, tenant } = principal
     values = {
@@ -99,7 +99,7 @@ function digestsOf (principal: Principal): Digests {
       client: client === null ? digest(['caller', source, subject]) : digest(['client', source, client]),
       tenant: digest(['tenant', tenant])
     }
-    known.set(principal, values)
+    cache.set(principal, values)
   }
   return values
 }

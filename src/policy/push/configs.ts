@@ -37,16 +37,16 @@ export function pushConfigsOf (call: Call): readonly PushConfigFields[] | null {
   return configs
 }
 
-function collect (holder: Fields, found: Fields[], depth: number): void {
+function collect (holder: Fields, configs: Fields[], depth: number): void {
   if (depth >= DEPTH) return
   for (const name of HOLDERS) {
     const inner = holder.get(name)
     if (!isObject(inner)) continue
     const fields = Fields.read(inner, CONFIG, holder.pathOf(name), [])
-    const before = found.length
-    collect(fields, found, depth + 1)
+    const before = configs.length
+    collect(fields, configs, depth + 1)
     // A configuration without a URL of its own and without another inside is one: its URL is missing.
-    if (isSet(fields.get('url')) || found.length === before) found.push(fields)
+    if (isSet(fields.get('url')) || configs.length === before) configs.push(fields)
   }
 }
 

@@ -14,7 +14,7 @@ export function pushUrlDecisions (call: Call, { violations, rejection }: Decisio
   const paths = violations.filter(({ extension, rule }) => extension === GATEWAY && rule.startsWith('push')).map(({ path }) => path)
   const concerned = configs.length === 0 ? paths.slice(0, 1) : configs.filter(config => paths.some(path => isWithin(path, config.path)))
   if (rejection !== null) return concerned.map(() => 'reject')
-  return configs.map(config => (concerned.some(one => one === config) ? 'observe' : 'allow'))
+  return configs.map(config => (concerned.some(other => other === config) ? 'observe' : 'allow'))
 }
 
 /** A violation without a path is about the whole request. */

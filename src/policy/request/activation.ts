@@ -87,9 +87,9 @@ export function activityOf (
   policy: AgentPolicy,
   mayAdd: boolean
 ): Activity {
-  const given = subject.listed
+  const uris = subject.listed
   const { forbidden } = subject
-  const listed = given.length === 0 ? NO_URIS : policy.names.canonicalize(given).filter(uri => policy.declared.includes(uri))
+  const listed = uris.length === 0 ? NO_URIS : policy.names.canonicalize(uris).filter(uri => policy.declared.includes(uri))
   if (policy.idle !== null && requested.length === 0 && injected.length === 0) {
     return { policies: policy.idle, listed: distinct(listed), evidenced: NO_URIS, active: NO_URIS, injected }
   }
@@ -163,8 +163,8 @@ function plainActivity (
 ): Activity {
   const asked = injected.length === 0 ? requested : [...requested, ...injected]
   const policies: PolicyActivity[] = []
-  for (const one of policy.policies) {
-    policies.push({ policy: one, evidence: null, active: isNamedIn(one, asked) && forbidden?.has(one.uri) !== true })
+  for (const candidate of policy.policies) {
+    policies.push({ policy: candidate, evidence: null, active: isNamedIn(candidate, asked) && forbidden?.has(candidate.uri) !== true })
   }
   return {
     policies,
@@ -184,7 +184,7 @@ function isNamedIn ({ activators }: CompiledPolicy, uris: readonly string[]): bo
  * the policy applies to, if only that extension is requested.
  */
 export function activeUri ({ uri, same, activators }: CompiledPolicy, requested: readonly string[], listed: readonly string[]): string {
-  if (activators.length === same.length || same.some(one => requested.includes(one) || listed.includes(one))) return uri
+  if (activators.length === same.length || same.some(spelling => requested.includes(spelling) || listed.includes(spelling))) return uri
   return activators.find(activator => requested.includes(activator) || listed.includes(activator)) ?? uri
 }
 
@@ -201,7 +201,7 @@ function withSignalled (
     .flatMap(({ policy: { uri, same, activators, activation: { signals } } }) => {
       const named = [...(signals?.has('header') === true ? asked : []), ...(signals?.has('listed') === true ? listed : [])]
       const others = activators.slice(same.length).filter(other => named.includes(other))
-      return others.length === 0 || same.some(one => named.includes(one)) ? [uri, ...others] : others
+      return others.length === 0 || same.some(spelling => named.includes(spelling)) ? [uri, ...others] : others
     })
     .filter(uri => !active.includes(uri))
   return [...active, ...added]

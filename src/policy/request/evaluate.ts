@@ -357,7 +357,7 @@ function spellingHint (uri: string, sent: readonly string[], { call }: DecisionR
   const listed = call.view?.message?.listed ?? []
   if (sent.length === 0 && listed.length === 0) return ''
   const forms = new Set(comparableUris(uri))
-  return [...sent, ...listed].some(one => one !== uri && isOtherSpelling(one, forms))
+  return [...sent, ...listed].some(other => other !== uri && isOtherSpelling(other, forms))
     ? `; the request names it in another spelling, and URIs of extensions are compared exactly: send "${uri}"`
     : ''
 }

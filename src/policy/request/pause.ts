@@ -90,7 +90,7 @@ function declines (
   if (declined !== null && selected.some(({ ambiguous, value }) => ambiguous === null && declined(value) === true)) return true
   const problem = countProblem(evidence, subject, selected, path)
   if (problem !== null) broken({ policy, rule: evidence, mode: evidence.mode, ...problem }, violations)
-  else for (const one of selected) checkOne(policy, evidence, evidence.mode, one, violations)
+  else for (const match of selected) checkOne(policy, evidence, evidence.mode, match, violations)
   return false
 }
 

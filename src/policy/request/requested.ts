@@ -77,8 +77,8 @@ export function outboundOf (
     )
     return [...requested, ...injected]
   }
-  const kept = policy.mode === 'observe' ? requested : requested.filter(uri => isListed(policy, uri))
-  return [...kept, ...injected]
+  const remaining = policy.mode === 'observe' ? requested : requested.filter(uri => isListed(policy, uri))
+  return [...remaining, ...injected]
 }
 
 function unlistedMessage (policy: AgentPolicy): string {

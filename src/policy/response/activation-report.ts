@@ -28,23 +28,23 @@ export function shownOf (
     if (forbidden?.hides(uri) === true) return false
     if (injected.includes(spelled) && hidden.has(spelled)) return false
     if (!echoes.has(uri)) return true
-    return declared.includes(spelled) && (injected.includes(spelled) || requested.some(one => spell(one) === spelled))
+    return declared.includes(spelled) && (injected.includes(spelled) || requested.some(other => spell(other) === spelled))
   })
 }
 
 /**
  * @param active URIs that are active in the request. An extension that is active because of its data, or always, is not unexpected
- * @param seen URIs that the response proves, in any spelling
+ * @param uris URIs that the response proves, in any spelling
  */
 export function activationReportOf (
   { names }: AgentPolicy,
   outbound: readonly string[],
   active: readonly string[],
-  seen: Iterable<string>
+  uris: Iterable<string>
 ): ActivationReport {
   const spell = (uri: string): string => names.canonicalize([uri])[0] ?? uri
   const proven = new Set<string>()
-  for (const uri of seen) proven.add(spell(uri))
+  for (const uri of uris) proven.add(spell(uri))
   if (proven.size === 0) return outbound.length === 0 ? NO_TRUTH : { confirmed: NONE, absent: outbound, unexpected: NONE }
   const asked = new Set(outbound.map(spell))
   return {
@@ -108,7 +108,7 @@ export class Activations {
     if (header.length === 0 && policy.echoes.size === 0) return NONE
     const shown = shownOf(policy, requested, decision.injected, header, decision.forbidden)
     for (const uri of this.seen) {
-      if (policy.echoes.size > 0 && this.provable(uri) && !shown.some(one => this.spelled(one) === uri)) shown.push(uri)
+      if (policy.echoes.size > 0 && this.provable(uri) && !shown.some(other => this.spelled(other) === uri)) shown.push(uri)
     }
     return shown.map(uri => policy.names.asAsked(uri, requested))
   }
@@ -122,7 +122,7 @@ export class Activations {
   }
 
   private asked (uri: string): boolean {
-    return this.requested.some(one => this.spelled(one) === uri)
+    return this.requested.some(other => this.spelled(other) === uri)
   }
 
   private spelled (uri: string): string {

@@ -42,9 +42,9 @@ export class ResponseEdits {
     if (removals.length === 0) return
     this.removals = []
     spendBudget(removals.length * EDIT)
-    const kept = partsToKeep(removals, subjects)
+    const paths = partsToKeep(removals, subjects)
     for (const removal of removals) {
-      const path = kept.size === 0 ? undefined : kept.get(keyOf(removal.path))
+      const path = paths.size === 0 ? undefined : paths.get(keyOf(removal.path))
       if (path === undefined) this.settled.push(removal)
       else {
         addViolation(violations, violation({
@@ -64,14 +64,14 @@ export class ResponseEdits {
 /** @returns by its key, the path of the last part of every object that would have no part left */
 function partsToKeep (removals: readonly Removal[], subjects: readonly ResultSubject[]): ReadonlyMap<string, string> {
   const removed = new Set(removals.map(({ path }) => keyOf(path)))
-  const kept = new Map<string, string>()
+  const paths = new Map<string, string>()
   for (const { steps, list, parts } of subjects.flatMap(subject => subject.contents(RESPONSE_CONTENTS))) {
     const last = parts.at(-1)
     if (list === null || last === undefined || parts.length < list.length) continue
     const keyOfPart = (index: number): string => keyOf([...steps, list.key, index])
-    if (parts.every(part => removed.has(keyOfPart(part.index)))) kept.set(keyOfPart(last.index), last.path)
+    if (parts.every(part => removed.has(keyOfPart(part.index)))) paths.set(keyOfPart(last.index), last.path)
   }
-  return kept
+  return paths
 }
 
 function keyOf (path: JsonPath): string {

@@ -63,9 +63,9 @@ export class EventTemplates {
     if (!parsed.ok || parsed.inexact !== undefined) return
     const again = evaluate(parsed.value)
     if (again === null || !isPlain(again)) return
-    const one = { template: payload.template(text, unreadStrings(parsed.value)), decision: keep(decision) }
+    const entry = { template: payload.template(text, unreadStrings(parsed.value)), decision: keep(decision) }
     this.last = learned.length < TEMPLATES ? learned.length : (turn / RARELY) % TEMPLATES
-    learned[this.last] = one
+    learned[this.last] = entry
   }
 
   private isLike (event: Buffer, index: number): boolean {

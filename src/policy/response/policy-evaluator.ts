@@ -312,11 +312,11 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
    * Removes the data of an inactive extension. Several extensions may own the same data, for example versions of one extension. Data that
    * an active extension also owns stays, because it belongs to the client.
    */
-  private strip (work: Work, found: readonly Selected[], subjects: readonly ResultSubject[], outcome: EvaluationOutcome): void {
-    if (found.length === 0) return
+  private strip (work: Work, matches: readonly Selected[], subjects: readonly ResultSubject[], outcome: EvaluationOutcome): void {
+    if (matches.length === 0) return
     const owned = this.works.filter(other => other.state.active && !other.strips).flatMap(({ responses }) => responses.owned)
-    const kept = new Set(owned.flatMap(selector => subjects.flatMap(subject => selector.select(subject).map(({ path }) => path))))
-    const removed = found.filter(({ path }) => !kept.has(path))
+    const paths = new Set(owned.flatMap(selector => subjects.flatMap(subject => selector.select(subject).map(({ path }) => path))))
+    const removed = matches.filter(({ path }) => !paths.has(path))
     spendBudget(removed.length)
     if (removed.length > 0) stripInactive(work, removed, outcome)
   }
@@ -346,14 +346,14 @@ function ownedIn ({ responses, strips }: Work, subject: ResultSubject): readonly
   return NONE
 }
 
-function stripInactive ({ state: { policy }, responses }: Work, found: readonly Selected[], { violations, edits }: Findings): void {
-  const path = found[0]?.path
+function stripInactive ({ state: { policy }, responses }: Work, matches: readonly Selected[], { violations, edits }: Findings): void {
+  const path = matches[0]?.path
   if (path === undefined) return
   const fate = responses.acts ? 'removed' : 'to be removed'
   addAdvisory(
     violations, policy, INACTIVE, path, `belongs to the extension ${policy.uri}, which the client did not activate, and is ${fate}`
   )
-  if (responses.acts) for (const { at } of found) edits?.remove(at, policy, INACTIVE)
+  if (responses.acts) for (const { at } of matches) edits?.remove(at, policy, INACTIVE)
 }
 
 /** Checks and observes what a policy follows through the task. */

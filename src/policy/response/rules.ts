@@ -132,18 +132,18 @@ function evaluate (
     if (!strips) return isBroken
   }
   for (let i = 0; i < selected.length; i++) {
-    const one = selected[i] as Selected
-    const mode = modeFor(rule, subject, one.fragment)
+    const match = selected[i] as Selected
+    const mode = modeFor(rule, subject, match.fragment)
     if (!goesOn && isFull(violations, mode)) {
       if (mode === rule.mode) return isBroken
       // A fragment: the values after it may be whole.
       continue
     }
-    if ((i < rule.max && checkOne(policy, rule, mode, one, violations)) || isChunk(rule, subject, one.fragment)) continue
+    if ((i < rule.max && checkOne(policy, rule, mode, match, violations)) || isChunk(rule, subject, match.fragment)) continue
     isBroken = true
     if (!strips) continue
-    if (edits !== null && one.at.length > 0) edits.remove(one.at, policy, rule.id)
-    else addAdvisory(violations, policy, rule.id, one.path, 'should be removed, but stays: it is the result itself, or was sent already')
+    if (edits !== null && match.at.length > 0) edits.remove(match.at, policy, rule.id)
+    else addAdvisory(violations, policy, rule.id, match.path, 'should be removed, but stays: it is the result itself, or was sent already')
   }
   return isBroken
 }

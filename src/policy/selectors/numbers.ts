@@ -10,6 +10,6 @@ export function isNumber (text: unknown): text is string {
 }
 
 /** Compares two numbers. The result is exact for integers of any length. */
-export function isLess (one: string, other: string): boolean {
-  return INTEGER.test(one) && INTEGER.test(other) ? BigInt(one) < BigInt(other) : Number(one) < Number(other)
+export function isLess (value: string, other: string): boolean {
+  return INTEGER.test(value) && INTEGER.test(other) ? BigInt(value) < BigInt(other) : Number(value) < Number(other)
 }

@@ -85,7 +85,7 @@ function compileCaptures (captures: PartSelectorConfig['captures'], { uris }: Se
   const places = Object.entries(captures).map(([name, pointer]) => {
     const [first, ...steps] = pointer.split('/')
     const outside = first === WHOLE_SUBJECT
-    return { name, outside, spellings: uris.map(uri => parsePointer(['', ...steps].join('/')).map(one => one === '$uri' ? uri : one)) }
+    return { name, outside, spellings: uris.map(uri => parsePointer(['', ...steps].join('/')).map(step => step === '$uri' ? uri : step)) }
   })
   return (part, subject, typed) => {
     const types = new Map(typed)
@@ -93,7 +93,7 @@ function compileCaptures (captures: PartSelectorConfig['captures'], { uris }: Se
     for (const { name, outside, spellings } of places) {
       spendBudget(spellings.length * POINTED)
       const root = outside ? subject.normalised : shape ??= normalisePart(part)
-      const value = spellings.map(steps => descend(root, steps, null)).find(one => one !== undefined)
+      const value = spellings.map(steps => descend(root, steps, null)).find(candidate => candidate !== undefined)
       if (typeof value === 'string') types.set(name, value)
     }
     return types

@@ -47,11 +47,11 @@ interface Walk {
  * @param depth index of the next step
  */
 function walk (all: Walk, depth: number, place: FieldPlace): void {
-  const { subject, steps, located, found } = all
+  const { subject, steps, located, found: matches } = all
   spendBudget(1)
   const name = steps[depth]
   if (name === undefined) {
-    found.push(plain(place.path, place.value, located ? place.at : NOWHERE, place.ambiguous))
+    matches.push(plain(place.path, place.value, located ? place.at : NOWHERE, place.ambiguous))
     return
   }
   const ways = waysOf(subject, place, name)

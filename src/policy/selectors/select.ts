@@ -60,7 +60,7 @@ interface SoughtMetadata {
   readonly located: boolean
 }
 
-function selectMetadata ({ names, steps, equals, located }: SoughtMetadata, holder: Holder, found: Selected[]): void {
+function selectMetadata ({ names, steps, equals, located }: SoughtMetadata, holder: Holder, matches: Selected[]): void {
   spendBudget(HOLDER_STEPS)
   if (!isObject(holder.metadata)) return
   for (const { key, exact } of matchingKeys(holder.metadata, names)) {
@@ -69,7 +69,7 @@ function selectMetadata ({ names, steps, equals, located }: SoughtMetadata, hold
     if (value === undefined || (equals !== undefined && value !== equals)) continue
     spendBudget(FOUND_STEPS)
     const ambiguous = equals !== undefined && isInexact(value) ? NOT_EXACT : null
-    found.push(
+    matches.push(
       plain(
         descendPath(memberPath(holder.path, key, exact ? NAME_LIMIT : undefined), steps),
         value,

@@ -92,7 +92,7 @@ export function descend (value: unknown, steps: readonly string[], at: Steps | n
 
 /** Returns the path of a value that need not exist. */
 export function descendPath (path: string, steps: readonly string[]): string {
-  return steps.reduce((found, name) => INDEX.test(name) ? `${found}[${name}]` : memberPath(found, name, NAME_LIMIT), path)
+  return steps.reduce((prefix, name) => INDEX.test(name) ? `${prefix}[${name}]` : memberPath(prefix, name, NAME_LIMIT), path)
 }
 
 /** @param limit maximum characters of a member's name, as for `memberPath` */
@@ -112,11 +112,11 @@ export interface Place {
  * Collects the values that a pointer of a policy leads to. `*` in the pointer represents any item or member. The data has chosen the names
  * of these members, so their names are shortened in paths.
  */
-export function collect (from: Place, steps: readonly string[], found: Place[], depth = 0): void {
+export function collect (from: Place, steps: readonly string[], places: Place[], depth = 0): void {
   spendBudget(1)
   const name = steps[depth]
   if (name === undefined) {
-    found.push(from)
+    places.push(from)
     return
   }
   const { path, value, at } = from
@@ -132,7 +132,7 @@ export function collect (from: Place, steps: readonly string[], found: Place[], 
           at: [...at, Array.isArray(value) ? Number(key) : key]
         },
         steps,
-        found,
+        places,
         depth + 1
       )
     }

@@ -62,7 +62,7 @@ function remember (policy: CompiledPolicy, correlation: CompiledCorrelation, sub
   const { on, select } = correlation.remember
   const selected = selectOn(select, subject, on)
   if (selected.length === 0) return
-  memory.set(FIELDS.correlation(policy.name, correlation.id), writeValues(picked(correlation.remember, selected).map(one => one.value)))
+  memory.set(FIELDS.correlation(policy.name, correlation.id), writeValues(picked(correlation.remember, selected).map(match => match.value)))
 }
 
 function check (
@@ -152,16 +152,16 @@ function problemOf (
   if (relation === 'member' && values.length > 1) {
     return { at: values[1] ?? null, message: `is one too many: choose one of the values that ${whose}` }
   }
-  const known = before.digests ?? new Set()
-  const seen = new Set<string>()
+  const digests = before.digests ?? new Set()
+  const sent = new Set<string>()
   for (const value of values) {
     const digest = jsonDigest(value.value)
-    if (!known.has(digest)) return { at: value, message: `must be one of the values that ${whose}` }
-    if (relation === 'equalSet' && seen.has(digest)) return { at: value, message: `occurs twice; send each value that ${whose} exactly once` }
-    seen.add(digest)
+    if (!digests.has(digest)) return { at: value, message: `must be one of the values that ${whose}` }
+    if (relation === 'equalSet' && sent.has(digest)) return { at: value, message: `occurs twice; send each value that ${whose} exactly once` }
+    sent.add(digest)
   }
-  if (relation !== 'equalSet' || seen.size === known.size) return null
-  const missing = known.size - seen.size
+  if (relation !== 'equalSet' || sent.size === digests.size) return null
+  const missing = digests.size - sent.size
   return { at: null, message: `leaves out ${missing} of the values that ${whose}; send each exactly once` }
 }
 
@@ -169,10 +169,10 @@ function problemOf (
 function picked ({ pick, first }: CompiledSide, selected: readonly Selected[]): readonly Picked[] {
   if (pick.length === 0) return selected
   const places: Place[] = []
-  for (const one of selected) {
+  for (const match of selected) {
     const before = places.length
     for (const steps of pick) {
-      collect(one, steps, places)
+      collect(match, steps, places)
       if (first && places.length > before) break
     }
   }

@@ -135,12 +135,12 @@ class Check {
     return null
   }
 
-  substate (one: Selected, taskState: string | null): void {
+  substate (match: Selected, taskState: string | null): void {
     spendBudget(SUBSTATE)
     const { memory } = this
-    if (one.ambiguous !== null) return this.fault(one.path, `cannot be evaluated: ${one.ambiguous}`)
-    if (typeof one.value !== 'string') return this.fault(one.path, 'must be a string')
-    const { value, path } = one
+    if (match.ambiguous !== null) return this.fault(match.path, `cannot be evaluated: ${match.ambiguous}`)
+    if (typeof match.value !== 'string') return this.fault(match.path, 'must be a string')
+    const { value, path } = match
     const now = stored(value)
     const field = FIELDS.substate(this.scope)
     const before = memory.get(field) ?? (memory.knows(this.policy.name) ? '' : null)
@@ -196,13 +196,13 @@ class Check {
   monotonic (selected: readonly Selected[]): void {
     const { memory } = this
     let greatest: { readonly path: string, readonly text: string } | null = null
-    for (const one of selected) {
+    for (const match of selected) {
       spendBudget(NUMBER)
-      const text = typeof one.value === 'number' ? String(one.value) : one.value
-      if (one.ambiguous !== null) this.fault(one.path, `cannot be evaluated: ${one.ambiguous}`)
-      else if (isInexact(one.value)) this.fault(one.path, NOT_EXACT)
-      else if (!isNumber(text)) this.fault(one.path, 'must be a number, or a numeric string')
-      else if (greatest === null || isLess(greatest.text, text)) greatest = { path: one.path, text }
+      const text = typeof match.value === 'number' ? String(match.value) : match.value
+      if (match.ambiguous !== null) this.fault(match.path, `cannot be evaluated: ${match.ambiguous}`)
+      else if (isInexact(match.value)) this.fault(match.path, NOT_EXACT)
+      else if (!isNumber(text)) this.fault(match.path, 'must be a number, or a numeric string')
+      else if (greatest === null || isLess(greatest.text, text)) greatest = { path: match.path, text }
     }
     if (greatest === null) return
     const field = FIELDS.monotonic(this.scope)

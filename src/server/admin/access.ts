@@ -97,12 +97,12 @@ export class AdminAccess {
    * @param path that the cookie is for
    * @returns the value of `Set-Cookie`, or a rejection
    */
-  async signIn (given: SignIn, request: IncomingMessage, path: string): Promise<{ readonly cookie: string } | AdminRejection> {
+  async signIn (credentials: SignIn, request: IncomingMessage, path: string): Promise<{ readonly cookie: string } | AdminRejection> {
     const { rules } = this
     let last: AdminRejection = rejection(401, 'the credential is not valid')
     if (rules === null) return last
     for (const carrier of this.carriers(rules)) {
-      const presented = presentedAs(carrier, given)
+      const presented = presentedAs(carrier, credentials)
       if (presented === null) continue
       const admission = await this.verify(presented, request, rules)
       if (admission === 'admitted') {
@@ -191,10 +191,10 @@ function challenge (carriers: readonly Carrier[], error: string): AdminRejection
   return rejection(401, error, { 'www-authenticate': challengesOf(carriers, REALM, { metadata: null, error: null }) })
 }
 
-function problemOf (found: Extract<Authentication, { readonly kind: 'failed' | 'several' | 'incomplete' }>): string {
-  return found.kind !== 'failed'
+function problemOf (failure: Extract<Authentication, { readonly kind: 'failed' | 'several' | 'incomplete' }>): string {
+  return failure.kind !== 'failed'
     ? 'the request has the credentials of two sources; send one of them'
-    : `the credential is not valid (${found.problem})`
+    : `the credential is not valid (${failure.problem})`
 }
 
 /** The request that a program would send with the credential; null where the credential does not fit the carrier. */

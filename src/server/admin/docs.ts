@@ -63,7 +63,7 @@ function serve (place: string, reply: FastifyReply, base: string, console: boole
 }
 
 function html ({ title, html: body }: ManualPage, base: string, console: boolean): string {
-  const safe = title.replace(/[&<>"]/g, one => `&#${one.charCodeAt(0)};`)
+  const safe = title.replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`)
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -25,14 +25,14 @@ export function adminNames ({
 
 /**
  * Returns the problem of a Host header, or null.
- * @param known in the form of {@link adminNames}
+ * @param names in the form of {@link adminNames}
  */
-export function hostProblem (host: string | undefined, known: ReadonlySet<string>): HostProblem | null {
+export function hostProblem (host: string | undefined, names: ReadonlySet<string>): HostProblem | null {
   const name = nameOf(host)
   if (name === null) return { status: 400, error: 'the header Host is missing or not a host with an optional port' }
   // A foreign page's own host name can be made to resolve to this listener. An IP address cannot, and neither can a name that never leaves
   // the machine.
-  if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost') || known.has(name)) return null
+  if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost') || names.has(name)) return null
   return {
     status: 403,
     error: `the admin listener does not serve this under the name ${JSON.stringify(name.slice(0, 100))}; use the IP address or localhost, or add the name to server.adminHosts`

@@ -167,8 +167,8 @@ class HandedCard implements CardKeeper {
   handover (): CardHandover | null {
     const { cards, expired, lastStatus: { problem, nextAt, fetchedAt, held } } = this
     if (cards === null) return null
-    const kept = { 0.3: null, '1.0': null }
-    return { cards, sent: null, held, kept, fetchedAt, freshAt: 0, expired, overdue: false, failures: 0, problem, nextAt }
+    const byVersion = { 0.3: null, '1.0': null }
+    return { cards, sent: null, held, kept: byVersion, fetchedAt, freshAt: 0, expired, overdue: false, failures: 0, problem, nextAt }
   }
 
   takeOver ({ cards, expired }: CardHandover): void {

@@ -69,7 +69,7 @@ export class ConfigurationChanges {
       const others = [...this.options.workers()].filter(worker => worker.admitted && !asked.has(worker))
       if (others.length === 0) return []
       for (const workerHandle of others) asked.add(workerHandle)
-      const problems = (await Promise.all(others.map(workerHandle => workerHandle.prepare(message)))).flatMap(one => one ?? [])
+      const problems = (await Promise.all(others.map(workerHandle => workerHandle.prepare(message)))).flatMap(list => list ?? [])
       if (problems.length > 0) return problems
     }
   }

@@ -49,8 +49,8 @@ export function consoleOfWorkers ({ workers, registry, totals, ready, agents, ma
       return mergeSeries(pages.filter(page => page !== null))
     },
     requests: async () => {
-      const kept = await Promise.all([...workers.all].map(worker => worker.ask('requests')))
-      return kept.flatMap(list => list ?? [])
+      const lists = await Promise.all([...workers.all].map(worker => worker.ask('requests')))
+      return lists.flatMap(list => list ?? [])
     },
     main: () => main
   }

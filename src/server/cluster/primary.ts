@@ -106,7 +106,7 @@ async function startOnce (config: Config, size: number, env: NodeJS.ProcessEnv, 
     return {
       ...addresses,
       reload: (next, warnings) => reloads.reload(next, warnings),
-      reject: found => reloads.reject(found),
+      reject: faults => reloads.reject(faults),
       close
     }
   } catch (error) {
@@ -347,5 +347,5 @@ function loadOf (there: readonly AgentDescription[]): object {
   const [first] = loads
   return first === undefined
     ? {}
-    : { load: Object.fromEntries(Object.keys(first).map(key => [key, loads.reduce((sum, one) => sum + (one[key] ?? 0), 0)])) }
+    : { load: Object.fromEntries(Object.keys(first).map(key => [key, loads.reduce((sum, load) => sum + (load[key] ?? 0), 0)])) }
 }

@@ -205,8 +205,8 @@ class WorkerProcess {
       serving === null ? (question === 'metrics' || question === 'agents' ? [] : null) : responses[question](serving)
     )
     response.then(
-      found => {
-        this.send({ kind: 'response', id, response: found })
+      result => {
+        this.send({ kind: 'response', id, response: result })
       },
       (error: unknown) => {
         serving?.services.log.error({ err: error }, `${question} could not be sent to the primary`)

@@ -93,11 +93,11 @@ export class MemoryLimits implements LimitStore {
     const now = this.now()
     for (const { key, rule: { window }, open, amount } of spendings) {
       const budgets = this.budgetsOf(open)
-      const known = budgets.get(key)
-      const { amount: before, ends } = spentAt(known, window, now)
+      const budget = budgets.get(key)
+      const { amount: before, ends } = spentAt(budget, window, now)
       const spent = { amount: Math.min(before + amount, Number.MAX_SAFE_INTEGER), ends }
-      if (known === undefined) budgets.set(key, spent)
-      else Object.assign(known, spent)
+      if (budget === undefined) budgets.set(key, spent)
+      else Object.assign(budget, spent)
     }
     return true
   }

@@ -28,9 +28,9 @@ export class CallbackMetric {
   /** Called by the registry at every scrape. */
   async get (): Promise<{ name: string, help: string, type: string, aggregator: string, values: Sample[] }> {
     const values: Sample[] = []
-    for (const [given, value] of this.#samples()) {
+    for (const [rawLabels, value] of this.#samples()) {
       if (value === null || !Number.isFinite(value)) continue
-      const labels = Object.fromEntries(Object.entries(given).map(([name, text]) => [name, clipLabel(text)]))
+      const labels = Object.fromEntries(Object.entries(rawLabels).map(([name, text]) => [name, clipLabel(text)]))
       values.push({ metricName: this.name, labels, value })
     }
     return { name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values }

@@ -62,15 +62,15 @@ const EXPORTERS: Readonly<Record<'METRICS' | 'LOGS', readonly string[]>> = {
 function exportedWith (env: NodeJS.ProcessEnv, signal: 'METRICS' | 'LOGS'): OtlpProtocol | null {
   const name = `OTEL_${signal}_EXPORTER`
   const legal = EXPORTERS[signal]
-  const given = (env[name] ?? '').split(',').map(one => one.trim()).filter(one => one !== '')
-  for (const one of given) {
-    if (!legal.includes(one)) {
+  const exporters = (env[name] ?? '').split(',').map(exporter => exporter.trim()).filter(exporter => exporter !== '')
+  for (const exporter of exporters) {
+    if (!legal.includes(exporter)) {
       throw new OperatorError(
-        'A2AGW_ERR_TELEMETRY', `${name} has "${one}". It can be ${legal.slice(0, -1).join(', ')} or ${legal.at(-1) ?? ''}.`
+        'A2AGW_ERR_TELEMETRY', `${name} has "${exporter}". It can be ${legal.slice(0, -1).join(', ')} or ${legal.at(-1) ?? ''}.`
       )
     }
   }
-  const wanted = given.length > 0 ? given.includes('otlp') : (env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`]?.trim() ?? '') !== ''
+  const wanted = exporters.length > 0 ? exporters.includes('otlp') : (env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`]?.trim() ?? '') !== ''
   return wanted && !sdkDisabled(env) ? otlpProtocol(env, signal) : null
 }
 

@@ -56,7 +56,7 @@ function isObject (value: unknown): value is Line {
 
 /** The text of an audit line, which has no message: `request rejected`. */
 function bodyOf ({ phase, decision, dropped }: Line): string {
-  return typeof dropped === 'number' ? 'audit lines dropped' : [phase, decision].filter(one => typeof one === 'string').join(' ')
+  return typeof dropped === 'number' ? 'audit lines dropped' : [phase, decision].filter(part => typeof part === 'string').join(' ')
 }
 
 /** The attributes of an error: https://opentelemetry.io/docs/specs/semconv/exceptions/exceptions-logs/. */
@@ -77,6 +77,6 @@ function contextOf (traceId: string, spanId: unknown): SpanContext {
 }
 
 function hrTime (milliseconds: number): HrTime {
-  const known = Number.isFinite(milliseconds) ? milliseconds : Date.now()
-  return [Math.floor(known / 1_000), (known % 1_000) * 1e6]
+  const time = Number.isFinite(milliseconds) ? milliseconds : Date.now()
+  return [Math.floor(time / 1_000), (time % 1_000) * 1e6]
 }

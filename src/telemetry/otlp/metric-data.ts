@@ -66,16 +66,16 @@ function numbers ({ values }: Metric, period: Period): DataPoint<number>[] {
 /** Buckets of Prometheus are cumulative, and each is a sample. In OTLP, a bucket counts the values above the bound before it. */
 function histograms ({ name, values }: Metric, period: Period): DataPoint<Histogram>[] {
   const points = new Map<string, { labels: Labels, bounds: number[], cumulative: number[], sum: number, count: number }>()
-  for (const { metricName = name, labels: given, value } of values) {
+  for (const { metricName = name, labels: rawLabels, value } of values) {
     const labels: Labels = {}
-    for (const key in given) if (key !== 'le') labels[key] = String(given[key])
+    for (const key in rawLabels) if (key !== 'le') labels[key] = String(rawLabels[key])
     const key = JSON.stringify(labels)
     let point = points.get(key)
     if (point === undefined) points.set(key, point = { labels, bounds: [], cumulative: [], sum: 0, count: 0 })
     if (metricName.endsWith('_sum')) point.sum = value
     else if (metricName.endsWith('_count')) point.count = value
-    else if (Number.isFinite(Number(given.le))) {
-      point.bounds.push(Number(given.le))
+    else if (Number.isFinite(Number(rawLabels.le))) {
+      point.bounds.push(Number(rawLabels.le))
       point.cumulative.push(value)
     }
   }

@@ -30,8 +30,8 @@ export function originOf (options: ExportOptions): Origin {
 /** Merges the SDK's own attributes, then the gateway's name and version, then OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. */
 function resource ({ env, version, log }: ExportOptions): Resource {
   const detected = detectResources({ detectors: [envDetector] })
-  const given = Object.keys(detected.attributes).length - (env.OTEL_SERVICE_NAME ? 1 : 0)
-  if (given === 0 && env.OTEL_RESOURCE_ATTRIBUTES?.trim() && !logged.has(env)) {
+  const count = Object.keys(detected.attributes).length - (env.OTEL_SERVICE_NAME ? 1 : 0)
+  if (count === 0 && env.OTEL_RESOURCE_ATTRIBUTES?.trim() && !logged.has(env)) {
     logged.add(env)
     log.warn(
       {},

@@ -19,14 +19,14 @@ const SAMPLERS: Readonly<Record<string, (ratio: number) => Sampler>> = {
 /** Creates the sampler of OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG, and warns when it is unknown. */
 export function samplerOf (env: NodeJS.ProcessEnv, log: Log): Sampler {
   const name = env.OTEL_TRACES_SAMPLER?.trim() || DEFAULT_SAMPLER
-  const known = Object.hasOwn(SAMPLERS, name)
-  if (!known) {
+  const isKnown = Object.hasOwn(SAMPLERS, name)
+  if (!isKnown) {
     log.warn(
       { sampler: name }, `OTEL_TRACES_SAMPLER is not one of ${Object.keys(SAMPLERS).join(', ')}; ${DEFAULT_SAMPLER} is used.`
     )
   }
   const ratio = numberOf(env, 'OTEL_TRACES_SAMPLER_ARG') ?? 1
-  return (SAMPLERS[known ? name : DEFAULT_SAMPLER] as (ratio: number) => Sampler)(ratio < 0 || ratio > 1 ? 1 : ratio)
+  return (SAMPLERS[isKnown ? name : DEFAULT_SAMPLER] as (ratio: number) => Sampler)(ratio < 0 || ratio > 1 ? 1 : ratio)
 }
 
 /** The limits of a span's attributes. A limit for the length that is not positive is none. */

@@ -136,5 +136,5 @@ function truncate (value: AttributeValue, length: number): AttributeValue {
   if (length === Infinity) return value
   if (typeof value === 'string') return value.slice(0, length)
   if (!Array.isArray(value)) return value
-  return value.map(one => typeof one === 'string' ? one.slice(0, length) : one) as AttributeValue
+  return value.map(element => typeof element === 'string' ? element.slice(0, length) : element) as AttributeValue
 }

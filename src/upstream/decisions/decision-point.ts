@@ -97,7 +97,7 @@ export class DecisionPoint<T> {
     const replies: (Reply<T> | null)[] = bodies.map(body => this.remembered(body))
     const open = bodies.flatMap((body, i) => replies[i] === null ? [{ body, i }] : [])
     const together = open.length > 1 && (this.#endpoints === null || this.#endpoints.found.evaluations !== null)
-    const groups = together ? [open] : open.map(one => [one])
+    const groups = together ? [open] : open.map(entry => [entry])
     await Promise.all(groups.map(async group => {
       if (group.length === 0) return
       const answers = await this.#asked(group.map(({ body }) => body), questions)
@@ -111,8 +111,8 @@ export class DecisionPoint<T> {
   }
 
   #find (key: string): Reply<T> | null {
-    const known = this.#answers?.get(key)
-    return known === undefined || known.until <= this.#now() ? null : { kind: 'answer', answer: known.answer, cached: true }
+    const entry = this.#answers?.get(key)
+    return entry === undefined || entry.until <= this.#now() ? null : { kind: 'answer', answer: entry.answer, cached: true }
   }
 
   async #asked (bodies: readonly string[], { read, requestId, signal, watch }: Questions<T>): Promise<readonly Reply<T>[]> {
@@ -179,11 +179,11 @@ export class DecisionPoint<T> {
   }
 
   async #found (request: Parameters<typeof discover>[1]): Promise<Endpoints | Failed> {
-    const known = this.#endpoints
-    if (known !== null && known.until > this.#now()) return known.found
+    const entry = this.#endpoints
+    if (entry !== null && entry.until > this.#now()) return entry.found
     const endpointUrls = await discover(this.#dispatcher, request)
     // The server still answers where it answered before.
-    if ('kind' in endpointUrls) return known?.found ?? endpointUrls
+    if ('kind' in endpointUrls) return entry?.found ?? endpointUrls
     this.#endpoints = { found: endpointUrls, until: this.#now() + METADATA_TTL }
     return endpointUrls
   }

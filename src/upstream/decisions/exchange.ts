@@ -82,11 +82,11 @@ export async function discover (dispatcher: Dispatcher, request: Omit<DecisionRe
   const { origin } = request.url
   const response = await exchange(dispatcher, { ...request, url: new URL(METADATA, origin), body: null })
   if (response.kind === 'failed') return response
-  const { policy_decision_point: named, access_evaluation_endpoint: one, access_evaluations_endpoint: several } = response.value
+  const { policy_decision_point: named, access_evaluation_endpoint: single, access_evaluations_endpoint: several } = response.value
   if (typeof named !== 'string' || parseUrl(named)?.origin !== origin) {
     return failed('malformed', `${origin}${METADATA} names another policy decision point, or none`)
   }
-  const evaluation = endpointOf(one, EVALUATION, origin)
+  const evaluation = endpointOf(single, EVALUATION, origin)
   const evaluations = several === undefined ? null : endpointOf(several, EVALUATIONS, origin)
   return evaluation === null ? failed('malformed', `${origin}${METADATA} names an endpoint of another origin`) : { evaluation, evaluations }
 }

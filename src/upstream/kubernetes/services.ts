@@ -153,7 +153,7 @@ function serviceOf ({ metadata, spec }: JsonObject, wanted: string | null, ready
     return typeof text === 'string' && text !== '' && text.length <= 1_000 ? text : null
   }
   const cardPath = note('card-path')
-  const extensions = (note('extensions') ?? '').split(',').map(one => one.trim()).filter(one => one !== '').slice(0, MAX_EXTENSIONS)
+  const extensions = (note('extensions') ?? '').split(',').map(uri => uri.trim()).filter(uri => uri !== '').slice(0, MAX_EXTENSIONS)
   const at = addressOf(
     namespace, name, isObject(spec) ? spec : {},
     { port: note('port') ?? wanted, scheme: note('scheme') ?? 'http', path: note('path') ?? '/' }

@@ -37,14 +37,14 @@ export interface HeaderChanges {
  * @param form `raw_value` for ext_proc, which ignores `value`; `value` for ext_authz, which ignores `raw_value`
  */
 export function writeLines (number: number, lines: readonly string[], form: 'raw_value' | 'value'): Buffer[] {
-  const seen = new Set<string>()
+  const names = new Set<string>()
   const fields: Buffer[] = []
   for (let i = 0; i < lines.length; i += 2) {
     const name = lines[i] as string
     const text = lines[i + 1] as string
     const value = form === 'raw_value' ? run(RAW_VALUE, Buffer.from(text, 'latin1')) : run(VALUE, text)
-    fields.push(run(number, run(1, run(KEY, name), value), run(2, seen.has(name) ? integer(1, 1) : NO_BYTES)))
-    seen.add(name)
+    fields.push(run(number, run(1, run(KEY, name), value), run(2, names.has(name) ? integer(1, 1) : NO_BYTES)))
+    names.add(name)
   }
   return fields
 }

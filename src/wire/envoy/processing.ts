@@ -47,7 +47,7 @@ const NO_BYTES = Buffer.alloc(0)
 
 /** @returns null for a message with a part that this release does not know. @throws EnvoyFault */
 export function readProcessing (message: Buffer): ProcessingMessage | null {
-  let known: { part: ProcessingMessage['part'], of: ProcessingMessage['of'], lines: string[], bytes: Buffer, last: boolean } | null = null
+  let part: { part: ProcessingMessage['part'], of: ProcessingMessage['of'], lines: string[], bytes: Buffer, last: boolean } | null = null
   let observed = false
   let protocol: Protocol | null = null
   let agent: string | undefined
@@ -56,9 +56,9 @@ export function readProcessing (message: Buffer): ProcessingMessage | null {
   readFields(message, ({ number, bytes, value }) => {
     const of = number % 2 === 0 ? 'request' : 'response'
     switch (number) {
-      case 2: case 3: known = { part: 'headers', of, bytes: NO_BYTES, ...headersOf(bytes) }; break
-      case 4: case 5: known = { part: 'body', of, lines: [], ...bodyOf(bytes) }; break
-      case 6: case 7: known = { part: 'trailers', of, lines: headersOf(bytes).lines, bytes: NO_BYTES, last: true }; break
+      case 2: case 3: part = { part: 'headers', of, bytes: NO_BYTES, ...headersOf(bytes) }; break
+      case 4: case 5: part = { part: 'body', of, lines: [], ...bodyOf(bytes) }; break
+      case 6: case 7: part = { part: 'trailers', of, lines: headersOf(bytes).lines, bytes: NO_BYTES, last: true }; break
       case 8:
         agent = textIn(bytes, 1, METADATA.namespace, METADATA.key)
         metadata = bytes
@@ -70,7 +70,7 @@ export function readProcessing (message: Buffer): ProcessingMessage | null {
     }
   })
   // TypeScript does not see the assignments of the callback.
-  const messagePart = known as Omit<ProcessingMessage, 'observed' | 'protocol' | 'agent' | 'metadata'> | null
+  const messagePart = part as Omit<ProcessingMessage, 'observed' | 'protocol' | 'agent' | 'metadata'> | null
   return messagePart === null ? null : { ...messagePart, observed, protocol, agent: agent ?? attribute, metadata }
 }
 

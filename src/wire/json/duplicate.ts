@@ -37,11 +37,11 @@ export function findName (bytes: Buffer, isWanted: (name: string, earlier: Reado
       case QUOTE: {
         const end = skipString(bytes, i)
         if (end === -1) return null
-        const seen = names[names.length - 1]
-        if (nameDue && seen != null) {
+        const siblings = names[names.length - 1]
+        if (nameDue && siblings != null) {
           const name = decodeString(bytes.toString('utf8', i, end))
-          if (isWanted(name, seen)) return { offset: i, name: printable(name), place: printPath(steps.slice(0, -1)) }
-          seen.add(name)
+          if (isWanted(name, siblings)) return { offset: i, name: printable(name), place: printPath(steps.slice(0, -1)) }
+          siblings.add(name)
           steps[steps.length - 1] = name
           nameDue = false
         }

@@ -57,9 +57,9 @@ export function parseValidated (bytes: Bytes, limits: JsonLimits, validator: Val
 
 /**
  * @param bytes may be a temporary view: the parser keeps no reference to it
- * @param kept the same bytes, for later reads
+ * @param source the same bytes, for later reads
  */
-function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number, scanned: number): JsonResult {
+function parse (bytes: Buffer, source: Bytes, limits: JsonLimits, long: number, scanned: number): JsonResult {
   const ascii = isAscii(bytes)
   if (!ascii) {
     if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return reject('bom', 0, 'the JSON begins with a byte order mark')
@@ -119,9 +119,9 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number, sc
       if (escaped) ({ value, backslashName } = readExactly(text))
       else value = JSON.parse(text)
       if (left === null) break
-      const unread = new LazyString(kept, left)
+      const unread = new LazyString(source, left)
       const keys = countKeys(value, unread)
-      if (unread.whole) return colons === keys ? accepted(value, kept, tokens, backslashName) : duplicateProblem(bytes)
+      if (unread.whole) return colons === keys ? accepted(value, source, tokens, backslashName) : duplicateProblem(bytes)
       left = null
       text = bytes.toString(encoding)
     }
@@ -129,7 +129,7 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number, sc
     return syntaxProblem(bytes) // V8's message quotes the text, so the gateway does not use that message
   }
   const distinct = structure?.distinct === true || colons === countKeys(value, null)
-  return distinct ? accepted(value, kept, tokens, backslashName) : duplicateProblem(bytes)
+  return distinct ? accepted(value, source, tokens, backslashName) : duplicateProblem(bytes)
 }
 
 function accepted (value: unknown, bytes: Bytes, tokens: readonly number[] | null, backslashName: boolean): JsonResult {

@@ -2,7 +2,7 @@
 
 /** @returns the names of the steps; an empty list for the root, '' */
 export function parsePointer (pointer: string): string[] {
-  return pointer === '' ? [] : pointer.slice(1).split('/').map(one => one.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return pointer === '' ? [] : pointer.slice(1).split('/').map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
 /** Escapes one name for use in a pointer. */

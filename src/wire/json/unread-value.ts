@@ -58,13 +58,13 @@ const MARK = 'unread value '
 
 /**
  * Parses a text without reading the values that the validator accepts.
- * @param kept the same bytes, for later reads
+ * @param source the same bytes, for later reads
  * @param parse parses the text that is left
  * @returns null when the parser must read the whole text
  */
 export function parseAround (
   bytes: Buffer,
-  kept: Bytes,
+  source: Bytes,
   limits: JsonLimits,
   validator: ValueValidator,
   parse: (text: Buffer, limits: JsonLimits) => JsonResult
@@ -74,8 +74,8 @@ export function parseAround (
   if (validated === null) return null
   const { values, members, depth, numbers } = validated
   const result = parse(withoutValues(bytes, values), { depth: limits.depth - depth, members: limits.members - members })
-  if (!result.ok || !restored(result.value, values.map(value => new UnreadValue(kept, value, validator)), validator.name)) return null
-  return numbers === null ? result : { ...result, inexact: new InexactNumbers(kept, numbers, result.inexact ?? null) }
+  if (!result.ok || !restored(result.value, values.map(value => new UnreadValue(source, value, validator)), validator.name)) return null
+  return numbers === null ? result : { ...result, inexact: new InexactNumbers(source, numbers, result.inexact ?? null) }
 }
 
 /** True for text with many short strings, as a few places show. The result only affects the speed. */

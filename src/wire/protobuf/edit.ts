@@ -41,12 +41,12 @@ class Editor {
     const splice = new Splice(this.bytes, fields.end)
     const absent = new Map(inner)
     const containers = new Map<FieldRow, Container>()
-    let kept = 0
+    let bits = 0
     while (fields.next()) {
       const row = table.rows[fields.number]
       const target = row === undefined ? undefined : inner.get(row.name)
       if (row === undefined || target === undefined) {
-        kept |= row?.bit ?? 0
+        bits |= row?.bit ?? 0
         continue
       }
       absent.delete(row.name)
@@ -60,7 +60,7 @@ class Editor {
       const by = newValue(target)
       if (by === null && target.removed) splice.replace(fields, NO_EDITS)
       else {
-        kept |= row.bit
+        bits |= row.bit
         if (by === null) splice.replaceValue(fields, this.inside(fields, row, target, place))
         else splice.replace(fields, [writeField(row, parsed(by), place)])
       }
@@ -71,12 +71,12 @@ class Editor {
     for (const [name, value] of made(absent)) {
       const row = table.names.get(name)
       if (row === undefined) throw new TypeError(`${printPath([...steps, name])} is not a field of ${table.name}`)
-      if ((kept & row.bit) !== 0) {
+      if ((bits & row.bit) !== 0) {
         throw new TypeError(
         `${printPath([...steps, name])} occurs together with another member of "${row.oneof}"`
         )
       }
-      kept |= row.bit
+      bits |= row.bit
       splice.append(writeField(row, value, [...steps, name]), end)
     }
     return splice.result(end)

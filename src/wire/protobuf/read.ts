@@ -80,7 +80,7 @@ export class ProtobufReader extends WireReader {
   private message (table: MessageTable, end: number): JsonObject {
     const object: Record<string, unknown> = {}
     const { rows } = table
-    let seen = 0
+    let bits = 0
     let row: FieldRow | undefined
     this.openMessage()
     this.openJson()
@@ -96,9 +96,9 @@ export class ProtobufReader extends WireReader {
           continue
         }
         if (fieldRow.tag !== tag) throw wrongWire(start, tag, fieldRow.tag)
-        if ((seen & fieldRow.bit) !== 0) throw secondOne(start, fieldRow, table, object)
+        if ((bits & fieldRow.bit) !== 0) throw secondOne(start, fieldRow, table, object)
         row = fieldRow
-        seen |= fieldRow.bit
+        bits |= fieldRow.bit
         if (fieldRow.list) this.element(fieldRow, object, end)
         else if (fieldRow.map) this.entry(fieldRow, object, end)
         else {
@@ -195,15 +195,15 @@ export class ProtobufReader extends WireReader {
     const from = this.at
     let key = ''
     let value: unknown
-    let seen = 0
+    let bits = 0
     this.openMessage()
     try {
       while (this.at < end) {
         const start = this.at
         const tag = this.tag(end)
         if (tag === KEY || tag === VALUE_OF_ENTRY) {
-          if ((seen & tag) === tag) throw new ProtobufFault('duplicate', start, 'is an entry with two keys or two values')
-          seen |= tag
+          if ((bits & tag) === tag) throw new ProtobufFault('duplicate', start, 'is an entry with two keys or two values')
+          bits |= tag
           if (tag === KEY) key = this.key(end)
           else value = row === null ? this.value(this.length(end)) : this.field(row, end)
         } else if (tag >>> 3 === 1 || tag >>> 3 === 2) {
@@ -212,7 +212,7 @@ export class ProtobufReader extends WireReader {
           this.skip(tag, end, start, 'an entry of a map', true)
         }
       }
-      if ((seen & VALUE_OF_ENTRY) !== VALUE_OF_ENTRY) {
+      if ((bits & VALUE_OF_ENTRY) !== VALUE_OF_ENTRY) {
         if (row?.type !== TEXT) throw new ProtobufFault('syntax', from, 'is an entry without a value')
         value = ''
       }
@@ -289,7 +289,7 @@ export class ProtobufReader extends WireReader {
     const from = this.at
     let seconds = 0
     let nanos = 0
-    let seen = 0
+    let bits = 0
     this.openMessage()
     while (this.at < end) {
       const start = this.at
@@ -299,8 +299,8 @@ export class ProtobufReader extends WireReader {
         this.skip(tag, end, start, 'Timestamp', false)
         continue
       }
-      if ((seen & tag) === tag) throw new ProtobufFault('duplicate', start, 'is a Timestamp with two seconds or two nanos')
-      seen |= tag
+      if ((bits & tag) === tag) throw new ProtobufFault('duplicate', start, 'is a Timestamp with two seconds or two nanos')
+      bits |= tag
       if (tag === NANOS) nanos = this.int32(end)
       else {
         this.number64(end)
@@ -343,13 +343,13 @@ export class ProtobufReader extends WireReader {
 
 /** @param from offset of the first entry of a Struct that has been read */
 function secondKey (bytes: Buffer, from: number, end: number): ProtobufFault {
-  const seen = new Set<string>()
+  const keys = new Set<string>()
   for (const entry = new FieldCursor(bytes, from, end); entry.next();) {
     if (entry.number !== 1) continue
     let key = ''
     for (const fieldCursor = entry.inside(); fieldCursor.next();) if (fieldCursor.number === 1) key = bytes.toString('utf8', fieldCursor.from, fieldCursor.end)
-    if (seen.has(key)) return new ProtobufFault('duplicate', entry.start, 'occurs twice').within(key)
-    seen.add(key)
+    if (keys.has(key)) return new ProtobufFault('duplicate', entry.start, 'occurs twice').within(key)
+    keys.add(key)
   }
   return new ProtobufFault('duplicate', from, 'has a key that occurs twice')
 }

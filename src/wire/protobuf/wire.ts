@@ -78,13 +78,13 @@ export class WireReader {
       ascii |= byte
     }
     const slot = (hash ^ (hash >>> 9)) & 511
-    const known = KEYS[slot] as string
-    if (known.length === length && ascii < 0x80) {
+    const candidate = KEYS[slot] as string
+    if (candidate.length === length && ascii < 0x80) {
       let i = 0
-      while (i < length && known.charCodeAt(i) === bytes[first + i]) i++
+      while (i < length && candidate.charCodeAt(i) === bytes[first + i]) i++
       if (i === length) {
         this.at = stop
-        return known
+        return candidate
       }
     }
     this.at = start

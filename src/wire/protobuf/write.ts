@@ -30,7 +30,7 @@ export function writeField (row: FieldRow, value: unknown, steps: Steps): Buffer
   if (value === null && (row.type !== VALUE || row.list || row.map)) return NO_BYTES
   if (row.list) {
     if (!Array.isArray(value)) throw unfit(steps, 'must be a list')
-    return Buffer.concat(value.map((one, i) => writeElement(row, one, [...steps, i])))
+    return Buffer.concat(value.map((element, i) => writeElement(row, element, [...steps, i])))
   }
   if (row.map) {
     if (!isObject(value)) throw unfit(steps, 'must be an object')
@@ -70,7 +70,7 @@ export function writeValue (value: unknown, steps: Steps): Buffer {
     }
     default:
       if (value === null) return varintField(1, 0)
-      if (Array.isArray(value)) return byteField(6, Buffer.concat(value.map((one, i) => byteField(1, writeValue(one, [...steps, i])))))
+      if (Array.isArray(value)) return byteField(6, Buffer.concat(value.map((entry, i) => byteField(1, writeValue(entry, [...steps, i])))))
       if (!isObject(value)) throw unfit(steps, 'must be a JSON value')
       return byteField(5, structOf(value, steps))
   }
@@ -92,15 +92,15 @@ function messageOf (value: unknown, table: MessageTable, steps: Steps): Buffer {
   const unknown = Object.keys(value).find(key => !table.names.has(key))
   if (unknown !== undefined) throw unfit([...steps, unknown], `is not a field of ${table.name}`)
   const pieces: Buffer[] = []
-  let seen = 0
+  let bits = 0
   for (const row of table.names.values()) {
-    const one = own(value, row.name)
-    if (one === undefined) continue
-    const piece = writeField(row, one, [...steps, row.name])
-    if (piece.length > 0 && (seen & row.bit) !== 0) {
+    const member = own(value, row.name)
+    if (member === undefined) continue
+    const piece = writeField(row, member, [...steps, row.name])
+    if (piece.length > 0 && (bits & row.bit) !== 0) {
       throw unfit([...steps, row.name], `occurs together with another member of "${row.oneof}"`)
     }
-    if (piece.length > 0) seen |= row.bit
+    if (piece.length > 0) bits |= row.bit
     pieces.push(piece)
   }
   return Buffer.concat(pieces)

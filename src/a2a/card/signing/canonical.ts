@@ -130,7 +130,7 @@ function withoutDefaults (value: unknown, message: CardMessage): unknown {
       const field = own(message.fields, name) as CardField | undefined
       if (field === undefined) return [[name, member]]
       if (field.required === undefined && field.optional === undefined && isDefault(member, field)) return []
-      return [[name, eachOf(member, field, one => typeof field.type === 'string' ? one : withoutDefaults(one, field.type))]]
+      return [[name, eachOf(member, field, element => typeof field.type === 'string' ? element : withoutDefaults(element, field.type))]]
     })
   )
 }
@@ -143,9 +143,9 @@ function isDefault (value: unknown, { type, many }: CardField): boolean {
 }
 
 /** Applies a function to the value of a field, or to each of its values. */
-function eachOf (value: unknown, { many }: CardField, change: (one: unknown) => unknown): unknown {
+function eachOf (value: unknown, { many }: CardField, change: (element: unknown) => unknown): unknown {
   if (many === 'list') return Array.isArray(value) ? value.map(change) : value
-  if (many === 'map') return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, change(one)])) : value
+  if (many === 'map') return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, change(entry)])) : value
   return change(value)
 }
 
@@ -156,7 +156,7 @@ function parsed (value: unknown, message: CardMessage, depth: number): JsonObjec
   const members = Object.entries(message.fields).flatMap(([name, field]): [string, unknown][] => {
     const member = memberOf(value, name)
     if (member === undefined) return []
-    const read = many(member, field, one => scalarOrMessage(one, field, depth))
+    const read = many(member, field, element => scalarOrMessage(element, field, depth))
     return field.optional === undefined && isDefault(read, field) ? [] : [[name, read]]
   })
   if (message.oneof === true && members.length > 1) throw new NoCanonicalForm('the card sets two members of which only one may be set')
@@ -166,7 +166,7 @@ function parsed (value: unknown, message: CardMessage, depth: number): JsonObjec
 /** Returns a member under its JSON name or its name in a2a.proto. Null counts as not set. */
 function memberOf (value: JsonObject, name: string): unknown {
   const names = new Set([name, snakeCase(name)])
-  const values = [...names].map(name => own(value, name)).filter(one => one !== undefined && one !== null)
+  const values = [...names].map(name => own(value, name)).filter(spelling => spelling !== undefined && spelling !== null)
   if (values.length > 1) throw new NoCanonicalForm(`the card has ${name} in two spellings`)
   return values[0]
 }
@@ -175,7 +175,7 @@ function snakeCase (name: string): string {
   return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }
 
-function many (value: unknown, field: CardField, read: (one: unknown) => unknown): unknown {
+function many (value: unknown, field: CardField, read: (element: unknown) => unknown): unknown {
   const fits = field.many === 'list' ? Array.isArray(value) : field.many !== 'map' || isObject(value)
   if (!fits) throw new NoCanonicalForm('a member of the card has another type than A2A defines')
   return eachOf(value, field, read)
@@ -198,8 +198,8 @@ function cleaned (value: unknown, depth = 1): unknown {
     return items.length === 0 ? undefined : items
   }
   const members = Object.entries(value as JsonObject).map(([key, member]) => [key, cleaned(member, depth + 1)] as const)
-  const kept = members.filter(([, member]) => member !== undefined)
-  return kept.length === 0 ? undefined : Object.fromEntries(kept)
+  const entries = members.filter(([, member]) => member !== undefined)
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
 function completed (value: JsonObject, message: CardMessage): JsonObject {
@@ -208,7 +208,7 @@ function completed (value: JsonObject, message: CardMessage): JsonObject {
     const member = own(value, name)
     if (member !== undefined) {
       return [
-        [name, eachOf(member, field, one => typeof type === 'string' ? one : completed(one as JsonObject, type))]
+        [name, eachOf(member, field, element => typeof type === 'string' ? element : completed(element as JsonObject, type))]
       ]
     }
     if (required === undefined) return []

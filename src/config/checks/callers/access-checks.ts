@@ -23,13 +23,13 @@ const LISTS = ['allow', 'deny'] as const
 
 export function accessProblems (config: Mapping): PathProblem[] {
   const sources = mapping(mapping(config.identity).sources)
-  const known: Sources = { sources, together: areTogether(config, sources) }
+  const context: Sources = { sources, together: areTogether(config, sources) }
   return sections(config).flatMap(({ access, path }) => {
     const entries = entriesOf(access, path)
     const { shared } = mapping(access.tasks)
     return [
       ...sameIds(entries),
-      ...entries.flatMap(entry => entryProblems(entry, known)),
+      ...entries.flatMap(entry => entryProblems(entry, context)),
       ...conditionProblems(mapping(shared), [...path, 'tasks', 'shared'], Object.keys(sources))
     ]
   })
@@ -59,11 +59,11 @@ function entriesOf (access: Mapping, path: Path): Listed[] {
 }
 
 function sameIds (entries: readonly Listed[]): PathProblem[] {
-  const seen = new Map<unknown, Path>()
+  const paths = new Map<unknown, Path>()
   return entries.flatMap(({ entry: { id }, path }) => {
     if (typeof id !== 'string') return []
-    const other = seen.get(id)
-    if (other === undefined) seen.set(id, path)
+    const other = paths.get(id)
+    if (other === undefined) paths.set(id, path)
     const at: Path = [...path, 'id']
     if (id === 'none') return [problemAt(at, `${dotted(at)} must not be "none"`, 'metrics and logs write it where no entry decides')]
     return other === undefined ? [] : [problemAt(at, `${dotted(at)} is also the id of ${dotted(other)}`, 'give each entry a unique id')]
@@ -130,11 +130,11 @@ function neverProblems ({ on, tenant, when, unless, caller }: Mapping, path: Pat
 function impossible ({ caller, tenant }: Mapping, path: Path, { sources, together }: Sources): PathProblem[] {
   const names = Object.keys(sources)
   if (names.length === 0) return []
-  const given = mapping(caller)
+  const condition = mapping(caller)
   const at: Path = [...path, 'caller']
   const problems: PathProblem[] = []
-  const possible = together || items(given.source).length === 0 ? names : names.filter(name => items(given.source).includes(name))
-  if (given.spiffe !== undefined && possible.length > 0 && possible.every(name => mapping(sources[name]).certificate === undefined)) {
+  const possible = together || items(condition.source).length === 0 ? names : names.filter(name => items(condition.source).includes(name))
+  if (condition.spiffe !== undefined && possible.length > 0 && possible.every(name => mapping(sources[name]).certificate === undefined)) {
     const place = [...at, 'spiffe']
     problems.push(problemAt(
       place, `${dotted(place)} never matches: no source of the caller reads certificates`, 'name another property of the caller', 'key'
@@ -161,13 +161,13 @@ function callerWarnings (
   { entry: { caller }, path }: Listed,
   { withIdentity, strangers }: { readonly withIdentity: boolean; readonly strangers: boolean }
 ): PathProblem[] {
-  const given = mapping(caller)
+  const condition = mapping(caller)
   const at: Path = [...path, 'caller']
-  if (Object.keys(given).length === 0) return []
+  if (Object.keys(condition).length === 0) return []
   if (!withIdentity) {
-    return given.anonymous === true ? [] : [needsIdentity(at)]
+    return condition.anonymous === true ? [] : [needsIdentity(at)]
   }
-  return given.anonymous === true && !strangers
+  return condition.anonymous === true && !strangers
     ? [problemAt(
         [...at, 'anonymous'], `${dotted([...at, 'anonymous'])} never matches: with identity, every request has a caller`, 'remove the entry',
         'key'

@@ -36,19 +36,19 @@ function problemsAt ({ audience }: Mapping, at: Path, sources: readonly TokenSou
       'add a jwt source to identity, or remove the key', 'key'
     )]
   }
-  return audience.flatMap((one, index) => {
+  return audience.flatMap((value, index) => {
     const place: Path = [...path, index]
-    if (one === '*') {
+    if (value === '*') {
       return [
         problemAt(place, `${dotted(place)} must not be "*"`, 'write "audience: null" to accept all audiences of the source')
       ]
     }
-    const known = typeof one !== 'string' || sources.some(source => source.audience.includes(one) || source.audience.includes('*'))
+    const isKnown = typeof value !== 'string' || sources.some(source => source.audience.includes(value) || source.audience.includes('*'))
     const [first] = sources
-    return known || first === undefined
+    return isKnown || first === undefined
       ? []
       : [problemAt(
-          place, `${dotted(place)}: no source of the callers accepts tokens for ${formatValue(one)}`,
+          place, `${dotted(place)}: no source of the callers accepts tokens for ${formatValue(value)}`,
         `add it to identity.sources.${first.name}.${first.kind}.audience`
         )]
   })
@@ -90,7 +90,7 @@ export function audienceWarnings (config: Mapping): PathProblem[] {
 
 function tokenSources (config: Mapping): TokenSource[] {
   return Object.entries(mapping(mapping(config.identity).sources)).flatMap(([name, source]) => {
-    const kind = (['jwt', 'envoyJwt'] as const).find(one => mapping(source)[one] !== undefined)
+    const kind = (['jwt', 'envoyJwt'] as const).find(key => mapping(source)[key] !== undefined)
     return kind === undefined ? [] : [{ name, kind, audience: items(mapping(mapping(source)[kind]).audience) }]
   })
 }
@@ -98,7 +98,7 @@ function tokenSources (config: Mapping): TokenSource[] {
 /** The sources that an agent accepts, of those given. */
 function accepted (access: Mapping, defaults: Mapping, sources: readonly TokenSource[]): readonly TokenSource[] {
   const { require = defaults.require } = access
-  return Array.isArray(require) ? sources.filter(({ name }) => require.some(one => items(one).includes(name))) : sources
+  return Array.isArray(require) ? sources.filter(({ name }) => require.some(alternative => items(alternative).includes(name))) : sources
 }
 
 function acceptedByAdmin ({ sources: names }: Mapping, sources: readonly TokenSource[]): readonly TokenSource[] {

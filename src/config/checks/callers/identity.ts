@@ -34,15 +34,15 @@ export function identityProblems (identity: Mapping, server: Mapping, baseDir: s
 
 /** A token names its source by its issuer alone. */
 function sameIssuers (sources: readonly (readonly [string, unknown])[], kind: 'jwt' | 'envoyJwt'): PathProblem[] {
-  const seen = new Map<string, string>()
+  const names = new Map<string, string>()
   return sources.flatMap(([name, source]) => {
     const { issuer, header, metadata } = mapping(mapping(source)[kind])
     if (typeof issuer !== 'string') return []
     const { namespace, key: place } = mapping(metadata)
     const carrier = kind === 'envoyJwt' ? [namespace, place] : [typeof header === 'string' ? header.toLowerCase() : '']
     const key = JSON.stringify([issuer, ...carrier])
-    const other = seen.get(key)
-    if (other === undefined) seen.set(key, name)
+    const other = names.get(key)
+    if (other === undefined) names.set(key, name)
     const path: Path = ['identity', 'sources', name, kind, 'issuer']
     return other === undefined
       ? []
@@ -55,7 +55,7 @@ function sameIssuers (sources: readonly (readonly [string, unknown])[], kind: 'j
 
 /** A token that Envoy has verified comes in one header, which the agent must not get. */
 function otherHeaders (sources: readonly (readonly [string, unknown])[]): PathProblem[] {
-  const seen = new Map<string, readonly [name: string, header: unknown]>()
+  const entries = new Map<string, readonly [name: string, header: unknown]>()
   return sources.flatMap(([name, source]) => {
     const { envoyJwt } = mapping(source)
     if (envoyJwt === undefined) return []
@@ -63,8 +63,8 @@ function otherHeaders (sources: readonly (readonly [string, unknown])[]): PathPr
     const { namespace, key } = mapping(metadata)
     const place = JSON.stringify([namespace, key])
     const plain = typeof header === 'string' ? plainHeaderName(header) : null
-    const other = seen.get(place)
-    if (other === undefined) seen.set(place, [name, plain])
+    const other = entries.get(place)
+    if (other === undefined) entries.set(place, [name, plain])
     if (other === undefined || other[1] === plain) return []
     const path: Path = ['identity', 'sources', name, 'envoyJwt']
     return [problemAt(
@@ -150,7 +150,7 @@ function headerProblems (header: unknown, at: Path): PathProblem[] {
 function jwtProblems (jwt: Mapping, at: Path, baseDir: string): PathProblem[] {
   const keys = mapping(jwt.keys)
   const path: Path = [...at, 'keys']
-  const named = ['url', 'file'].filter(one => typeof keys[one] === 'string')
+  const named = ['url', 'file'].filter(key => typeof keys[key] === 'string')
   if (jwt.keys === keys && named.length === 0 && (keys.url ?? keys.file ?? null) === null) {
     return [problemAt(path, `${dotted(path)} needs url or file`, 'or write "keys: discover"')]
   }

@@ -50,13 +50,13 @@ export function cardHeaderProblems (card: Mapping, path: Path): PathProblem[] {
 
 /** Checks headers with secrets: where their values come from, and that the gateway does not set them itself. */
 export function headerProblems (headers: Mapping, path: Path): PathProblem[] {
-  const seen = new Set<string>()
+  const names = new Set<string>()
   return Object.entries(headers).flatMap(([name, source]) => {
     const at: Path = [...path, name]
     const { file, env } = mapping(source)
     const lower = name.toLowerCase()
-    const twice = seen.has(lower)
-    seen.add(lower)
+    const twice = names.has(lower)
+    names.add(lower)
     return [
       ...(file === undefined && env === undefined ? [problemAt(at, `${dotted(at)} needs file or env`, EXAMPLE)] : []),
       ...(file !== undefined && env !== undefined ? [problemAt(at, `${dotted(at)} has both file and env`, 'keep one', 'key')] : []),

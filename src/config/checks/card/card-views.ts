@@ -26,12 +26,12 @@ export function viewProblems (agent: Mapping, path: Path, identity: unknown): Pa
     ))
   }
   const policies = new Set(listedNames(agent.extensions))
-  const seen = new Set<unknown>()
+  const ids = new Set<unknown>()
   const sources = Object.keys(mapping(mapping(identity).sources))
   return [...problems, ...views.flatMap((view, index) => {
     const { id } = mapping(view)
-    const again = typeof id === 'string' && seen.has(id)
-    seen.add(id)
+    const again = typeof id === 'string' && ids.has(id)
+    ids.add(id)
     return [
       ...(again ? [problemAt([...at, index, 'id'], `${dotted(at)} has ${formatValue(id)} twice`)] : []),
       ...conditionProblems(mapping(mapping(view).caller), [...at, index, 'caller'], sources),

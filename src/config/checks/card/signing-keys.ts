@@ -8,7 +8,7 @@ import { readableByAll, unreadable } from '../named-files.js'
 export function signingKeyProblems (config: Mapping, path: Path, baseDir: string): PathProblem[] {
   return [
     ...unreadable(mapping(config.key).file, [...path, 'key', 'file'], baseDir),
-    ...items(config.publish).flatMap((one, index) => unreadable(mapping(one).file, [...path, 'publish', index, 'file'], baseDir))
+    ...items(config.publish).flatMap((entry, index) => unreadable(mapping(entry).file, [...path, 'publish', index, 'file'], baseDir))
   ]
 }
 

@@ -91,8 +91,8 @@ export class Directory {
       const section = this.sectionFor(agent)
       if (section !== null) sections.push(section)
     }
-    const known = this.listings.get(key)
-    if (known?.sections.length === sections.length && known.sections.every((section, i) => section === sections[i])) return known
+    const cached = this.listings.get(key)
+    if (cached?.sections.length === sections.length && cached.sections.every((section, i) => section === sections[i])) return cached
     const listing: Listing = { sections, html: this.placed(pageOf(sections)) }
     this.listings.set(key, listing)
     return listing
@@ -103,8 +103,8 @@ export class Directory {
     const { state, config, publicBase } = agent
     const shown = state === null ? null : cardForStrangers(agent, state)
     if (shown === null) return null
-    const known = this.rendered.get(shown['1.0'])
-    if (known !== undefined) return known
+    const cached = this.rendered.get(shown['1.0'])
+    if (cached !== undefined) return cached
     const base = publicBase ?? this.placeholder + config.path
     const cards = [...new Set([shown['1.0'], shown['0.3']])].map(card => parseJson(card.at(base).bytes) as JsonObject)
     const section = sectionOf(directoryEntryOf(cards, `${base}/.well-known/agent-card.json`), config.path)

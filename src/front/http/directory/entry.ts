@@ -127,7 +127,7 @@ function text (value: unknown, length = LONG): string {
 }
 
 function texts (value: unknown): string[] {
-  return list(value).map(one => text(one, 500)).filter(one => one !== '').slice(0, 20)
+  return list(value).map(element => text(element, 500)).filter(line => line !== '').slice(0, 20)
 }
 
 function list (value: unknown): unknown[] {

@@ -149,7 +149,7 @@ function factsOf (entry: DirectoryEntry): string {
     ['Addresses', interfaces.map(({ binding, version, url, tenant }) =>
       `<div><code>${escaped(url)}</code> ${escaped(binding)} ${escaped(version)}${tenant === null ? '' : `, tenant <code>${escaped(tenant)}</code>`}</div>`).join('')],
     ['Credentials', callers.length === 0 ? '' : callers.map(caller => `<div>${caller}</div>`).join('')],
-    ['Supports', can.filter(one => one !== '').join(', ')],
+    ['Supports', can.filter(feature => feature !== '').join(', ')],
     ['Card', linkOr(card)],
     ['Documentation', documentationUrl === '' ? '' : linkOr(documentationUrl)],
     ['Provider', by === '' ? '' : linkOr(provider.url, by)]
@@ -215,7 +215,7 @@ function linkOr (url: string, text = url): string {
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
 function escaped (text: string): string {
-  return text.replace(/[&<>"']/g, one => ENTITIES[one] ?? '')
+  return text.replace(/[&<>"']/g, character => ENTITIES[character] ?? '')
 }
 
 // A first call of an agent as a curl command, from its entry in the directory.
@@ -225,7 +225,7 @@ const CALLABLE = ['JSONRPC 1.0', 'HTTP+JSON 1.0', 'JSONRPC 0.3', 'HTTP+JSON 0.3'
 
 /** @returns null for an agent without an interface for JSON over HTTP */
 function callText (entry: DirectoryEntry): string | null {
-  const best = CALLABLE.map(one => entry.interfaces.find(({ binding, version }) => `${binding} ${version}` === one))
+  const best = CALLABLE.map(kind => entry.interfaces.find(({ binding, version }) => `${binding} ${version}` === kind))
   const first = best.find(directoryInterface => directoryInterface !== undefined)
   if (first === undefined) return null
   const old = first.version === '0.3'
@@ -289,6 +289,6 @@ function quoted (text: string): string {
 
 /** Escapes control characters, and characters that change the order or hide the presence of others. @param json text of JSON */
 function visible (json: string): string {
-  return json.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, one =>
-    Array.from({ length: one.length }, (_, i) => `\\u${one.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''))
+  return json.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, match =>
+    Array.from({ length: match.length }, (_, i) => `\\u${match.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''))
 }
