@@ -15,11 +15,13 @@ export interface ErrorHelp {
 /** A code keeps its name and its meaning for a whole major version. The texts use Markdown's code spans and no links. */
 export const ERROR_HELP = {
   A2AGW_ERR_CONFIG_UNREADABLE: {
-    cause: 'The configuration file, or a file in the directory of `extensions.from`, cannot be read: it does not exist, its permissions forbid reading, it is larger than 1 MiB, it is not UTF-8, or it is a file of another kind.',
+    cause: 'The configuration file, or a file in the directory of `extensions.from`, cannot be read: it does not exist, its permissions ' +
+      'forbid reading, it is larger than 1 MiB, it is not UTF-8, or it is a file of another kind.',
     fix: 'Correct the path and the permissions. A relative path starts at the working directory.'
   },
   A2AGW_ERR_CONFIG_SYNTAX: {
-    cause: 'The file is empty, is not valid YAML, or uses YAML that the gateway does not accept, such as tags, merge keys, duplicate keys or several documents.',
+    cause: 'The file is empty, is not valid YAML, or uses YAML that the gateway does not accept, such as tags, merge keys, duplicate ' +
+      'keys or several documents.',
     fix: 'Correct the file at the line and column of the message.'
   },
   A2AGW_ERR_CONFIG_VARIABLE: {
@@ -27,7 +29,8 @@ export const ERROR_HELP = {
     fix: 'Set the variable for the process, or write a default: `${NAME:-default}`. Write `$$` for a literal `$`.'
   },
   A2AGW_ERR_CONFIG_UNKNOWN_KEY: {
-    cause: 'The gateway does not know a key. The key may be misspelled, may stand at a wrong indentation, or may belong to another version of the gateway.',
+    cause: 'The gateway does not know a key. The key may be misspelled, may stand at a wrong indentation, or may belong to another ' +
+      'version of the gateway.',
     fix: 'Use the key that the hint names. `a2a-gateway help KEY` describes a key.'
   },
   A2AGW_ERR_CONFIG_MISSING_KEY: {
@@ -39,7 +42,8 @@ export const ERROR_HELP = {
     fix: 'Change the value. `a2a-gateway help KEY` has the type, the permitted values and the default.'
   },
   A2AGW_ERR_CONFIG_INCONSISTENT: {
-    cause: 'Each value is valid alone, but the values do not fit together: two keys contradict each other, a key needs or excludes another key, a name is used twice, or a name refers to nothing.',
+    cause: 'Each value is valid alone, but the values do not fit together: two keys contradict each other, a key needs or excludes ' +
+      'another key, a name is used twice, or a name refers to nothing.',
     fix: 'Follow the hint of the message. The reference page of the configuration lists which keys belong together.'
   },
   A2AGW_ERR_CONFIG_FILE: {
@@ -47,15 +51,18 @@ export const ERROR_HELP = {
     fix: 'Correct the path, the permissions or the content. Paths are relative to the configuration file.'
   },
   A2AGW_ERR_CONFIG_SECRET: {
-    cause: 'A secret that the configuration names cannot be used: its file cannot be read, its environment variable is not set, or its content is empty or not valid at that place.',
+    cause: 'A secret that the configuration names cannot be used: its file cannot be read, its environment variable is not set, or its ' +
+      'content is empty or not valid at that place.',
     fix: 'Provide the file or the variable to the process. The message never contains the secret.'
   },
   A2AGW_ERR_CONFIG_SCHEMA: {
-    cause: 'A JSON Schema of the configuration cannot be used: it is not a valid schema, it has a pattern that cannot run in linear time, or it refers to a document that no bundle contains.',
+    cause: 'A JSON Schema of the configuration cannot be used: it is not a valid schema, it has a pattern that cannot run in linear ' +
+      'time, or it refers to a document that no bundle contains.',
     fix: 'Change the schema at the path of the message, or add the document to `bundles`.'
   },
   A2AGW_ERR_CONFIG_INVALID: {
-    cause: 'The configuration has problems. The error lists all of them, each with its own code: an embedding application finds them in `error.problems`.',
+    cause: 'The configuration has problems. The error lists all of them, each with its own code: an embedding application finds them in ' +
+      '`error.problems`.',
     fix: 'Fix each problem, and run `a2a-gateway check` until it reports none.'
   },
   A2AGW_ERR_LOCK_FILE: {
@@ -63,7 +70,8 @@ export const ERROR_HELP = {
     fix: 'Restore the file from version control, or run `a2a-gateway agents lock` and review the change.'
   },
   A2AGW_ERR_CARD: {
-    cause: 'The gateway cannot use the card of an agent: the card cannot be fetched, is not a valid card, or does not fit the configuration.',
+    cause: 'The gateway cannot use the card of an agent: the card cannot be fetched, is not a valid card, or does not fit the ' +
+      'configuration.',
     fix: 'Check `card.url` or `card.file`. `a2a-gateway check --live` fetches the card of each agent and lists its problems.'
   },
   A2AGW_ERR_AGENT_SOURCE: {
@@ -71,7 +79,8 @@ export const ERROR_HELP = {
     fix: 'Check the address and the permissions of the source. `a2a-gateway check --live` lists each entry with its reason.'
   },
   A2AGW_ERR_TELEMETRY: {
-    cause: 'A variable of OpenTelemetry (`OTEL_*`) has a value that the gateway does not support. The gateway runs without that signal, but does not start with `telemetry.traces.enabled: true`.',
+    cause: 'A variable of OpenTelemetry (`OTEL_*`) has a value that the gateway does not support. The gateway runs without that signal, ' +
+      'but does not start with `telemetry.traces.enabled: true`.',
     fix: 'Use a value that the message lists, or remove the variable.'
   },
   A2AGW_ERR_ADDRESS_IN_USE: {
@@ -99,7 +108,8 @@ export const ERROR_HELP = {
     fix: 'Correct the recording at the line of the message. `a2a-gateway explain --help` lists the formats.'
   },
   A2AGW_ERR_NOT_EXPLAINED: {
-    cause: '`explain` or `external` has too little information, or information that fits no agent: for example, several agents have the address of the call.',
+    cause: '`explain` or `external` has too little information, or information that fits no agent: for example, several agents have the ' +
+      'address of the call.',
     fix: 'Add what the message names, such as `--agent`, `--card` or `--config`.'
   },
   A2AGW_ERR_TEST_FILE: {
@@ -123,7 +133,8 @@ export const ERROR_HELP = {
     fix: 'Set the option `config`, and register the plugin without a prefix: the configuration has the path of each agent.'
   },
   A2AGW_ERR_PLUGIN_APPLICATION: {
-    cause: 'The application cannot have the gateway: it has one already, speaks HTTP/2, or uses a lenient parser; or it registers `a2aGatewayAdmin` before `a2aGateway`.',
+    cause: 'The application cannot have the gateway: it has one already, speaks HTTP/2, or uses a lenient parser; or it registers ' +
+      '`a2aGatewayAdmin` before `a2aGateway`.',
     fix: 'Change the options of the application, or the order of its plugins, as the message says.'
   }
 } as const satisfies Readonly<Record<string, ErrorHelp>>

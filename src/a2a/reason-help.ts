@@ -43,10 +43,12 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
   EXTENSION_SUPPORT_REQUIRED: {
     cause: 'The request does not name an extension that the agent requires, or calls a method of an extension that the request does not activate.',
     client: 'If your client supports the extension, send the header line that the message quotes. Otherwise the client cannot call this agent.',
-    operator: 'To make the extension optional for all clients, write `activation.required: never` in its policy. To record such requests without rejecting them, write `activation.required: observe`.',
+    operator: 'To make the extension optional for all clients, write `activation.required: never` in its policy. To record such requests ' +
+      'without rejecting them, write `activation.required: observe`.',
     see: ['decisions', 'cards'],
     example: {
-      message: `This agent requires an extension that the request does not activate: ${EXTENSION}. Send the header "A2A-Extensions: ${EXTENSION}" with the request.`,
+      message: `This agent requires an extension that the request does not activate: ${EXTENSION}. Send the header "A2A-Extensions: ` +
+        `${EXTENSION}" with the request.`,
       rule: `${EXTENSION}/required`,
       metadata: { rule: 'required', extension: EXTENSION, missingExtensions: EXTENSION },
       fields: [{ field: 'header A2A-Extensions', description: `must name the required extension ${EXTENSION}` }],
@@ -54,26 +56,32 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     }
   },
   EXTENSION_NOT_ALLOWED: {
-    cause: 'A policy forbids the extension: the caller is not among `activation.callers`, the agent rejects unlisted extensions (`unlistedExtensions: reject`), or a rule of class `forbidden` applies.',
+    cause: 'A policy forbids the extension: the caller is not among `activation.callers`, the agent rejects unlisted extensions ' +
+      '(`unlistedExtensions: reject`), or a rule of class `forbidden` applies.',
     client: 'Leave the extension out of the request, or call with credentials of a caller who may use it.',
     operator: 'Add the caller to `activation.callers` of the policy, add the extension to the card, or write `unlistedExtensions: forward`.',
     see: ['decisions', 'policy'],
-    example: field('gateway/unlisted-extension', 'header A2A-Extensions', 'requests an extension that this agent does not list; this agent lists https://example.com/ext/v1', {
+    example: field('gateway/unlisted-extension', 'header A2A-Extensions', 'requests an extension that this agent does not list; this ' +
+      'agent lists https://example.com/ext/v1', {
       metadata: { rule: 'unlisted-extension', extension: 'gateway' }
     })
   },
   EXTENSION_DATA_INVALID: {
     cause: 'Data of the request breaks a schema or a rule of an extension.',
     client: 'Change the data at each path of `fieldViolations`. Schemas of the agent are in its card, under `schemas`.',
-    operator: 'To see which rule decided, and why, run `a2a-gateway explain` with the request. To observe a rule first, write `verdict: warn` in the rule.',
+    operator: 'To see which rule decided, and why, run `a2a-gateway explain` with the request. To observe a rule first, write `verdict: ' +
+      'warn` in the rule.',
     see: ['explain', 'policy'],
-    example: field('object-schemas/validate-first-structured-part', 'params.message.parts[0].data.b', 'must be a string (the schema "fightComparison" of the agent\'s card)', {
+    example: field('object-schemas/validate-first-structured-part', 'params.message.parts[0].data.b', 'must be a string (the schema ' +
+      '"fightComparison" of the agent\'s card)', {
       metadata: { rule: 'validate-first-structured-part', extension: EXTENSION },
       helpUri: EXTENSION
     })
   },
   CONTENT_TYPE_NOT_SUPPORTED: {
-    cause: 'The body is not JSON in UTF-8, a DataPart belongs to no extension (`untaggedData: reject`), or the data names a schema that the card does not declare. If the card declares the schema and the gateway could not compile the schema, the reason is `SCHEMA_UNUSABLE`.',
+    cause: 'The body is not JSON in UTF-8, a DataPart belongs to no extension (`untaggedData: reject`), or the data names a schema that ' +
+      'the card does not declare. If the card declares the schema and the gateway could not compile the schema, the reason is ' +
+      '`SCHEMA_UNUSABLE`.',
     client: 'Use a media type and a schema name that the agent\'s card lists.',
     operator: 'Add the schema to `card.schemas`, or write `untaggedData: allow`. `check --live` lists schemas that cannot be compiled.',
     see: ['cards', 'decisions'],
@@ -82,12 +90,14 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     )
   },
   EXTENSION_CONFLICT: {
-    cause: 'The data is valid, but not allowed in this situation. Object schemas: structured input on an existing task has the reason `STRUCTURED_INPUT_TASK_RUNNING`.',
+    cause: 'The data is valid, but not allowed in this situation. Object schemas: structured input on an existing task has the reason ' +
+      '`STRUCTURED_INPUT_TASK_RUNNING`.',
     client: 'Do what the message says. To start a new task, leave out `taskId`.',
     operator: 'The header `gateway-decision` names the rule. Change the `when` or the `verdict` of the rule.',
     see: ['policy', 'responses'],
     example: {
-      message: 'params.message.parts[0]: structured input is accepted only in a message that starts a task, and this message names a task; leave out taskId to start a new task.',
+      message: 'params.message.parts[0]: structured input is accepted only in a message that starts a task, and this message names a ' +
+        'task; leave out taskId to start a new task.',
       rule: 'object-schemas/no-structured-input-on-existing-task',
       metadata: { rule: 'no-structured-input-on-existing-task', extension: EXTENSION },
       customReason: 'STRUCTURED_INPUT_TASK_RUNNING'
@@ -98,32 +108,42 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     client: 'Also name the extension that the message quotes in `A2A-Extensions`.',
     operator: 'To let the gateway request the missing extension, write `activation.onMissing: add` in the policy.',
     see: ['decisions'],
-    example: field('consent/requires', 'header A2A-Extensions', `must also name ${EXTENSION}, which the extension https://example.com/ext/v2 requires`, {
+    example: field('consent/requires', 'header A2A-Extensions', `must also name ${EXTENSION}, which the extension ` +
+      'https://example.com/ext/v2 requires', {
       metadata: { rule: 'requires', extension: 'https://example.com/ext/v2' }
     })
   },
   DELEGATION_INVALID: {
     cause: 'The header `a2a-delegation` is not a valid chain of callers, belongs to another agent, or is missing in the call of an agent.',
-    client: 'An agent sends the header `a2a-delegation` that it received with the call that it works on, once and unchanged, together with its own credentials. `metadata.problem` names the problem. A client that is no agent does not send the header.',
-    operator: '`presenter`: compare `access.delegation.as` of the calling agent with the credentials that this agent uses. `unknown_key`: add the keys of the other gateway to `delegation.keys`. `expired`: raise `delegation.ttl` of the gateway that signed the chain. `missing`: the agent must pass the header on.',
+    client: 'An agent sends the header `a2a-delegation` that it received with the call that it works on, once and unchanged, together ' +
+      'with its own credentials. `metadata.problem` names the problem. A client that is no agent does not send the header.',
+    operator: '`presenter`: compare `access.delegation.as` of the calling agent with the credentials that this agent uses. ' +
+      '`unknown_key`: add the keys of the other gateway to `delegation.keys`. `expired`: raise `delegation.ttl` of the gateway that ' +
+      'signed the chain. `missing`: the agent must pass the header on.',
     see: ['delegation', 'callers'],
-    example: gateway('delegation', 'The header a2a-delegation has expired, or is not valid yet; send the header of the call that your agent works on now.', {
+    example: gateway('delegation', 'The header a2a-delegation has expired, or is not valid yet; send the header of the call that your ' +
+      'agent works on now.', {
       metadata: { rule: 'delegation', problem: 'expired' }
     })
   },
   DELEGATION_NOT_ALLOWED: {
     cause: 'An agent has sent the call for somebody else, and the chain of callers breaks `access.delegation` of this agent.',
-    client: 'See `metadata.problem`. `depth`: call the agent with fewer agents in between. `loop`: the call has passed through this agent already. `target` and `initiator`: ask the operator of the gateway for access. `length`: the chain is too long for a header. `time`: the initiator must call again.',
-    operator: '`depth`: raise `maxDepth`. `target`: see `mayReach` of the agents in `delegation.hops` of the audit line. `initiator`: an entry of `access.allow` must allow the caller in `delegation.initiator` too, or write `initiator: ignore`.',
+    client: 'See `metadata.problem`. `depth`: call the agent with fewer agents in between. `loop`: the call has passed through this ' +
+      'agent already. `target` and `initiator`: ask the operator of the gateway for access. `length`: the chain is too long for a ' +
+      'header. `time`: the initiator must call again.',
+    operator: '`depth`: raise `maxDepth`. `target`: see `mayReach` of the agents in `delegation.hops` of the audit line. `initiator`: an ' +
+      'entry of `access.allow` must allow the caller in `delegation.initiator` too, or write `initiator: ignore`.',
     see: ['delegation', 'access'],
     example: gateway('delegation', 'The caller who initiated the call may not send this request; ask the operator of the gateway for access.', {
       metadata: { rule: 'delegation', problem: 'initiator' }
     })
   },
   EXTERNAL_DECISION_DENIED: {
-    cause: 'A policy server of the operator (`decisionPoints`) has denied the call or its response, or asks for an obligation that the gateway cannot fulfil.',
+    cause: 'A policy server of the operator (`decisionPoints`) has denied the call or its response, or asks for an obligation that the ' +
+      'gateway cannot fulfil.',
     client: 'Follow the reason in the message, if the message has one. The same call gets the same answer until the policy changes.',
-    operator: 'The audit line names the entry of `external`, the decision\'s id and the reason for administrators. To record answers without effect, write `mode: observe` in the entry. `a2a-gateway external ask` sends a recorded call to the server.',
+    operator: 'The audit line names the entry of `external`, the decision\'s id and the reason for administrators. To record answers ' +
+      'without effect, write `mode: observe` in the entry. `a2a-gateway external ask` sends a recorded call to the server.',
     see: ['external', 'authzen-a2a'],
     example: gateway('external', 'The policy server of this gateway does not allow the call: Payments above 1000 EUR need an approval.', {
       metadata: { rule: 'external', decision: 'spend' }
@@ -171,13 +191,15 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     example: gateway('task-owner', 'This agent does not list tasks for its callers; get tasks by their ids.')
   },
   VERSION_NOT_SUPPORTED: {
-    cause: 'No interface of the agent at this address supports the version of the request, or a method of A2A 1.0 came without `A2A-Version: 1.0`.',
+    cause: 'No interface of the agent at this address supports the version of the request, or a method of A2A 1.0 came without ' +
+      '`A2A-Version: 1.0`.',
     client: 'Send the header that the message quotes. `metadata.supportedVersions` lists the versions.',
     operator: 'The gateway does not translate between versions. The agent must offer the version in its card.',
     see: ['cards'],
     example: gateway(
       'version',
-      'The agent does not support A2A 0.3 at this address, and a request without the header A2A-Version is A2A 0.3. The agent supports 1.0: send the header "A2A-Version: 1.0".',
+      'The agent does not support A2A 0.3 at this address, and a request without the header A2A-Version is A2A 0.3. The agent supports ' +
+        '1.0: send the header "A2A-Version: 1.0".',
       { metadata: { rule: 'version', supportedVersions: '1.0' } }
     )
   },
@@ -203,7 +225,8 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     example: gateway('envelope', 'Batch requests are not supported by A2A; send one JSON-RPC object per HTTP request.')
   },
   INVALID_PARAMS: {
-    cause: 'Gateway and agent could read a member differently, a member has another JSON type than in A2A, or tenants or versions contradict each other.',
+    cause: 'Gateway and agent could read a member differently, a member has another JSON type than in A2A, or tenants or versions ' +
+      'contradict each other.',
     client: 'Write each field once, in one spelling, with the type that A2A gives it.',
     operator: 'You cannot change this: an agent could otherwise do something that the gateway has not checked.',
     see: ['decisions'],
@@ -250,14 +273,17 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     )
   },
   UNAUTHENTICATED: {
-    cause: 'The request has no credentials, or none that a source of `identity` accepts. `metadata.problem` and `WWW-Authenticate` name the fault.',
+    cause: 'The request has no credentials, or none that a source of `identity` accepts. `metadata.problem` and `WWW-Authenticate` name ' +
+      'the fault.',
     client: 'Send the credentials that the message names. Get a new token if `metadata.problem` is `expired`.',
-    operator: 'Compare issuer, audience and keys of `identity.sources` with a token. The audit line names the source that rejected the credentials.',
+    operator: 'Compare issuer, audience and keys of `identity.sources` with a token. The audit line names the source that rejected the ' +
+      'credentials.',
     see: ['identity', 'access'],
     example: gateway('authentication', 'This agent requires credentials: send an access token as "Authorization: Bearer <token>".')
   },
   PERMISSION_DENIED: {
-    cause: 'The access lists of the agent deny the request. `metadata.missingScopes` lists the scopes that the credentials lack; `WWW-Authenticate` then contains `error="insufficient_scope"` (RFC 6750).',
+    cause: 'The access lists of the agent deny the request. `metadata.missingScopes` lists the scopes that the credentials lack; ' +
+      '`WWW-Authenticate` then contains `error="insufficient_scope"` (RFC 6750).',
     client: 'Get a token with the missing scopes, or ask the operator for access.',
     operator: 'Add the caller to `access.allow` of the agent. `a2a-gateway explain --caller` shows which entry decided.',
     see: ['access'],
@@ -287,7 +313,8 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
   },
   BUDGET_EXHAUSTED: {
     cause: 'A budget of `budgets` is spent. `metadata.limit` names it.',
-    client: 'Wait for the seconds in `Retry-After`: the budget is then whole again. Without `Retry-After`, the budget belongs to one call and to the calls that agents make for it, and is spent: complete the task without further calls.',
+    client: 'Wait for the seconds in `Retry-After`: the budget is then whole again. Without `Retry-After`, the budget belongs to one ' +
+      'call and to the calls that agents make for it, and is spent: complete the task without further calls.',
     operator: 'Raise the budget in `budgets`. With `by: [chain]`, the audit line shows the rest in `delegation.budgets`.',
     see: ['rate-limits', 'budgets'],
     example: gateway(
@@ -317,7 +344,8 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     example: gateway('target', 'The request target is rejected: the path contains an empty segment ("//").')
   },
   BAD_REQUEST_HEADER: {
-    cause: 'The request sends a header of the decision twice, or with an invalid value. Or a GET request has a body, or the client requests an upgrade or another version of HTTP.',
+    cause: 'The request sends a header of the decision twice, or with an invalid value. Or a GET request has a body, or the client ' +
+      'requests an upgrade or another version of HTTP.',
     client: 'Send each header once, with a valid value.',
     operator: 'Check proxies in front that add headers.',
     see: ['decisions'],
@@ -344,7 +372,8 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
   AGENT_NOT_READY: {
     cause: 'The gateway has no usable card of the agent, or no caller can satisfy the security requirement of its card.',
     client: RETRY_LATER,
-    operator: 'Run `a2a-gateway check --live`, or read `/agents` on the admin listener: both name the problem of the card. To forward calls without a card, write `card.onUnavailable: forward`.',
+    operator: 'Run `a2a-gateway check --live`, or read `/agents` on the admin listener: both name the problem of the card. To forward ' +
+      'calls without a card, write `card.onUnavailable: forward`.',
     see: ['cards', 'security-schemes'],
     example: gateway(
       'no-card', 'The gateway has no valid AgentCard for the agent "eightball", so it cannot check this call; try again later.',
@@ -358,7 +387,8 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     see: ['grpc'],
     example: gateway(
       'only-grpc',
-      'The agent "eightball" offers only gRPC, and the gateway does not serve this agent by gRPC; a retry does not help, ask the operator of the gateway.'
+      'The agent "eightball" offers only gRPC, and the gateway does not serve this agent by gRPC; a retry does not help, ask the ' +
+        'operator of the gateway.'
     )
   },
   STATE_UNAVAILABLE: {
@@ -369,7 +399,8 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     example: gateway('task-owner', 'The gateway cannot look up to whom tasks belong; try again later.', { retryAfter: 1 })
   },
   OVERLOADED: {
-    cause: 'The gateway is overloaded or shuts down, the agent has reached its concurrency limit, or the store of a shared limit with `onStoreDown: reject` does not respond.',
+    cause: 'The gateway is overloaded or shuts down, the agent has reached its concurrency limit, or the store of a shared limit with ' +
+      '`onStoreDown: reject` does not respond.',
     client: RETRY_LATER,
     operator: 'Add processes or replicas, or raise `concurrency` of the agent, `shedding` or `limits.memory`.',
     see: ['limits'],

@@ -122,7 +122,8 @@ function agreementFindings ({ agents }: Config): Diagnostic[] {
           hint: `run a2a-gateway agents lock --agent ${name}, and review the file`
         }
       : {
-          message: `agents.lock has only the digest of the card of ${name}: a gateway that starts while the agent serves another card has no card`,
+          message: `agents.lock has only the digest of the card of ${name}: a gateway that starts while the agent serves another card ` +
+            'has no card',
           hint: `run a2a-gateway agents lock --agent ${name}`
         })]
   })

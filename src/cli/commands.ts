@@ -122,7 +122,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     ),
     examples: [
       ['a2a-gateway init http://127.0.0.1:9999', 'prints a configuration for the agent'],
-      ['a2a-gateway init http://127.0.0.1:9999 http://127.0.0.1:9998 --output gateway.yaml', 'two agents, into a file, with tests beside it'],
+      ['a2a-gateway init http://127.0.0.1:9999 http://127.0.0.1:9998 --output ' +
+        'gateway.yaml', 'two agents, into a file, with tests beside it'],
       ['a2a-gateway init --card card.json --output gateway.yaml', 'a card on disk'],
       ['a2a-gateway init http://127.0.0.1:9999 --from calls.har --output gateway.yaml', 'with rules for the data of recorded calls']
     ]
@@ -133,7 +134,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     positionals: Infinity,
     curl: true,
     argumentsHelp: [
-      'REQUEST                  an .http file, captured JSON, a HAR file or entry, a curl command (as the last argument), or - for standard input.',
+      'REQUEST                  an .http file, captured JSON, a HAR file or entry, a curl command (as the last argument), or - for ' +
+        'standard input.',
       '                         Or a rejection: the error that a client got, a decision of the console, or an audit line'
     ],
     flags: {
@@ -152,7 +154,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       json: { help: 'prints the explanation as JSON' }
     },
     exits: exits(
-      'the gateway forwards request and response', 'the gateway rejects the request or the response, or the call failed', 'explain could not explain the request'
+      'the gateway forwards request and response', 'the gateway rejects the request or the response, or the call failed', 'explain could ' +
+        'not explain the request'
     ),
     examples: [
       ['a2a-gateway explain call.http', 'all requests of a file, with ./gateway.yaml'],
@@ -243,7 +246,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   conform: {
     does: 'tests a proxy: compares what agent and client see directly and through the proxy',
     synopsis:
-      'conform --direct URL --through URL [--grpc URL] [--declare FILE] [--profile LIST] [--binding LIST] [--protocol LIST] [--only TEXT] [--json] [--junit] [--html FILE] | conform agent [--listen HOST:PORT] [--required] | conform diff BEFORE AFTER | conform cases | conform schema',
+      'conform --direct URL --through URL [--grpc URL] [--declare FILE] [--profile LIST] [--binding LIST] [--protocol LIST] [--only ' +
+        'TEXT] [--json] [--junit] [--html FILE] | conform agent [--listen HOST:PORT] [--required] | conform diff BEFORE AFTER | conform ' +
+        'cases | conform schema',
     positionals: 3,
     words: ['agent', 'diff', 'cases', 'schema'],
     flags: {
@@ -267,14 +272,17 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       listen: { value: 'HOST:PORT', help: 'address of "conform agent", default 127.0.0.1:9999' },
       required: { help: 'the card of "conform agent" requires two extensions, for the group enforcing' }
     },
-    notes: ['conform diff compares two reports of --json; conform cases prints all cases; conform schema prints the JSON Schema of the file for --declare.'],
+    notes: ['conform diff compares two reports of --json; conform cases prints all cases; conform schema prints the JSON Schema of the ' +
+      'file for --declare.'],
     exits: exits(
-      'no case with the level MUST failed', 'such a case failed, or a report is worse than the one before', 'the suite could not run, or a case failed without the proxy'
+      'no case with the level MUST failed', 'such a case failed, or a report is worse than the one before', 'the suite could not run, or ' +
+        'a case failed without the proxy'
     ),
     examples: [
       ['a2a-gateway conform agent --listen 127.0.0.1:9999', 'an agent for the tests; put the proxy in front of it'],
       ['a2a-gateway conform --direct http://127.0.0.1:9999 --through http://127.0.0.1:8080', 'all cases'],
-      ['a2a-gateway conform --direct http://127.0.0.1:9999 --through http://127.0.0.1:8080 --declare proxy.yaml --json > report.json', 'a report to publish'],
+      ['a2a-gateway conform --direct http://127.0.0.1:9999 --through http://127.0.0.1:8080 --declare proxy.yaml --json > ' +
+        'report.json', 'a report to publish'],
       ['a2a-gateway conform diff before.json report.json', 'what another version of the proxy has changed']
     ]
   },
@@ -337,7 +345,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: 'commands',
     argumentsHelp: [
       'COMMAND                  a command, with examples',
-      'REASON                   the reason of a rejection: cause, examples, and the fix for client and operator; a2a-gateway help reasons lists them',
+      'REASON                   the reason of a rejection: cause, examples, and the fix for client and operator; a2a-gateway help ' +
+        'reasons lists them',
       'CODE                     the code of an error, such as A2AGW_ERR_CONFIG_FILE: cause and fix',
       'TOPIC                    a page of the documentation; a2a-gateway help topics lists them',
       'KEY                      a key of the configuration, such as server.grpc.listen or activation.required'

@@ -152,7 +152,8 @@ async function runAgent ({ listen = '127.0.0.1:9999', required }: ConformArgumen
   const started = await startAgent(options).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(`--listen ${listen}: ${error.code ?? error.message}`, listenCode(error) ?? 'A2AGW_ERR_USAGE')
   })
-  io.out(`the conformance agent listens at ${started.url}, with JSON-RPC, HTTP+JSON and gRPC; it does what any client says, so never make it public`)
+  io.out(`the conformance agent listens at ${started.url}, with JSON-RPC, HTTP+JSON and gRPC; it does what any client says, so never ` +
+    'make it public')
   await new Promise<void>(resolve => {
     process.once('SIGINT', () => { resolve() })
     process.once('SIGTERM', () => { resolve() })
@@ -173,7 +174,10 @@ function diff (files: readonly string[], { json }: ConformArguments, io: Output)
       return readReport(readFileSync(file, 'utf8'))
     } catch (error) {
       throw new UsageError(
-        `${file}: ${(error as NodeJS.ErrnoException).code === undefined ? (error as Error).message : `cannot be read (${(error as NodeJS.ErrnoException).code ?? ''})`}`,
+        `${file}: ${(error as NodeJS.ErrnoException).code === undefined
+? (error as Error).message
+: 'cannot be read ' +
+          `(${(error as NodeJS.ErrnoException).code ?? ''})`}`,
         FILE
       )
     }

@@ -126,7 +126,10 @@ export function rejectionText (pastedRejection: PastedRejection, ruleFound: Rule
     ...(ruleFound === null && rule !== null
       ? [field('rule', configured ? 'the configuration has no such policy' : 'with --config FILE, this shows where the rule is')]
       : []),
-    ...(ruleFound === null ? [] : [field('rule', `${ruleFound.at ?? 'a position that is not known'}, policy ${ruleFound.policy}, mode ${ruleFound.mode}`)]),
+    ...(ruleFound === null
+      ? []
+      : [field('rule', `${ruleFound.at ?? 'a position that is not known'}, policy ${ruleFound.policy}, mode ` +
+      `${ruleFound.mode}`)]),
     ...(ruleFound?.definition?.split('\n').map(line => `           ${visible(line, LENGTH)}`) ?? []),
     ...(builtIn === undefined ? [] : [field('', builtIn)]),
     ...(decision === 'failed' || fixes.length === 0 ? [] : ['', 'to fix in the request', ...fixes.map(fix => `  ${fix}`)]),

@@ -39,7 +39,8 @@ export function helpText (name: string): string {
     nearest(reason, [...Object.keys(REASONS), ...Object.keys(ERROR_HELP)])
   const hint = near === null ? '' : ` did you mean "${near}"?`
   throw new UsageError(
-    `"${name}" is no command, reason, topic or key of the configuration;${hint} a2a-gateway help topics and a2a-gateway help reasons list the names (a2a-gateway --help)`
+    `"${name}" is no command, reason, topic or key of the configuration;${hint} a2a-gateway help topics and a2a-gateway help reasons ` +
+      'list the names (a2a-gateway --help)'
   )
 }
 

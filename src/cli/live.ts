@@ -60,7 +60,8 @@ export async function lookAtCardFiles (config: Config, env: NodeJS.ProcessEnv): 
     const local = { ...agent, card: { ...card, extended: null } }
     const loaded = card.file === null ? null : await loadCardsOnce(local, config.limits, NO_FILES, env)
     if (loaded === null || !loaded.ok) {
-      const note = `check did not read the card of agent "${name}". Run check --live to see whether these settings lower what the card declares: ${modes.join(', ')}`
+      const note = `check did not read the card of agent "${name}". Run check --live to see whether these settings lower what the card ` +
+        `declares: ${modes.join(', ')}`
       return { findings: [], notes: [note] }
     }
     const { origin, byVersion } = loaded.cards
@@ -215,13 +216,16 @@ function securityFindings (
       : []),
     ...(byCard && cards.some(({ scopes }) => scopes)
       ? [{
-          message: 'access.require: card: the card requires scopes, which this key does not enforce', hint: 'name the scopes in access.allow'
+          message: 'access.require: card: the card requires scopes, which this key does not enforce',
+          hint: 'name the scopes in ' +
+            'access.allow'
         }]
       : []),
     ...(skills.length === 0
       ? []
       : [{
-          message: `the skills ${listed(skills.map(id => quoted(id, MAX_NAME_CHARS)))} have separate security requirements, which are not enforced: a request names no skill`,
+          message: `the skills ${listed(skills.map(id => quoted(id, MAX_NAME_CHARS)))} have separate security requirements, which are ` +
+            'not enforced: a request names no skill',
           hint: 'give skills with other callers a separate agent'
         }])
   ]

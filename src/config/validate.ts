@@ -110,7 +110,8 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
       return at(
         `${name} must be ${formatValue(params.allowedValue)}, not ${formatValue(error.data)}`,
         name === 'version'
-          ? `a2a-gateway ${packageVersion()} reads version ${formatValue(params.allowedValue)}; a file of another version needs the release that it was written for`
+          ? `a2a-gateway ${packageVersion()} reads version ${formatValue(params.allowedValue)}; a file of another version needs the ` +
+            'release that it was written for'
           : undefined
       )
     case 'minimum':

@@ -11,7 +11,8 @@ export const HEADERS: readonly (readonly [string, string])[] = [
   ['cache-control', 'no-store'],
   [
     'content-security-policy',
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
+      "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
   ],
   ['cross-origin-opener-policy', 'same-origin'],
   ['cross-origin-resource-policy', 'same-origin'],

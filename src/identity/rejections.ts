@@ -37,7 +37,8 @@ export const unmeetable: Rejection = {
 
 const SENTENCES: Readonly<Record<Exclude<Problem, 'missing' | 'incomplete'>, string>> = {
   malformed: 'The credentials cannot be read; send one credential, in the form that its scheme defines.',
-  opaque: 'The access token is not a JSON Web Token, the only kind that this gateway can verify; configure the client or its authorization server to use one.',
+  opaque: 'The access token is not a JSON Web Token, the only kind that this gateway can verify; configure the client or its ' +
+    'authorization server to use one.',
   expired: 'The credentials have expired, or are not valid yet; get new ones.',
   audience: 'The access token is for another audience; request one for this agent.',
   issuer: 'The access token is of an issuer that is not accepted here.',

@@ -108,7 +108,8 @@ export function lintDocuments (
         fail(
           walk,
           pointer,
-          `the reference ${quoted(text, 200)} points outside ${documents.size > 1 ? 'the bundle' : 'the schema'}; the gateway fetches nothing, so copy the target into "$defs"`
+          `the reference ${quoted(text, 200)} points outside ${documents.size > 1 ? 'the bundle' : 'the schema'}; the gateway fetches ` +
+            'nothing, so copy the target into "$defs"'
         )
       }
     }

@@ -139,7 +139,8 @@ export function compilePattern (pattern: string): CompiledPattern {
   const size = sizeOf(pattern)
   if (size > MAX_PATTERN_SIZE) {
     throw new Error(
-      `the pattern ${quoted(pattern, 100)} is too large: it compiles to ${formatSize(size)} instructions, more than ${MAX_PATTERN_SIZE}; use fewer or shorter repetitions`
+      `the pattern ${quoted(pattern, 100)} is too large: it compiles to ${formatSize(size)} instructions, more than ${MAX_PATTERN_SIZE}; ` +
+        'use fewer or shorter repetitions'
     )
   }
   // RE2 is loaded with the first pattern. A start without patterns does not load it (measured: 14 ms of processor time).
@@ -150,7 +151,8 @@ export function compilePattern (pattern: string): CompiledPattern {
     compiled = RE2JS.compile(pattern.includes('^') && patternSize(pattern).copies > MAX_COPIES ? `(${text})` : text)
   } catch (error) {
     throw new Error(
-      `the pattern ${quoted(pattern, 100)} cannot run in linear time: ${visible((error as Error).message.replace('error parsing regexp: ', ''), 100)}`
+      `the pattern ${quoted(pattern, 100)} cannot run in linear time: ` +
+        `${visible((error as Error).message.replace('error parsing regexp: ', ''), 100)}`
     )
   }
   return { test: text => compiled.matcher(text).find(), toString: () => pattern, size: compiled.programSize() }

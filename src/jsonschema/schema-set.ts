@@ -58,7 +58,8 @@ function compileNew (ref: string, set: SchemaSet, formats: Formats): CompileResu
       return failure(
         uri,
         '/$schema',
-        `does not use the draft of ${set.documents.get(entry)?.file ?? entry}, ${draft}; give the bundle a draft, or the files the same "$schema"`
+        `does not use the draft of ${set.documents.get(entry)?.file ?? entry}, ` +
+          `${draft}; give the bundle a draft, or the files the same "$schema"`
       )
     }
     if (!isSchema(schema)) return failure(uri, '', 'a JSON Schema is an object or a boolean')

@@ -11,7 +11,8 @@ export type RecordedAnswers = Readonly<Record<string, Readonly<Record<string, un
 
 export const recordedAnswers: Schema = {
   type: 'object',
-  description: 'Answers of policy servers (`decisionPoints`), by name: as the server would send them, or `error`. A question without an answer has no effect.',
+  description: 'Answers of policy servers (`decisionPoints`), by name: as the server would send them, or `error`. A question without an ' +
+    'answer has no effect.',
   additionalProperties: {
     ...mapping('The answer.', [], {
       decision: { type: 'boolean', description: 'Whether the call is allowed.' },

@@ -151,8 +151,10 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     ...listed
       .filter(cardInterface => !carries(cardInterface))
       .map(cardInterface =>
-        `${cardInterface.binding} ${cardInterface.unknownMinor ?? ''} ${cardInterface.url.origin}${cardInterface.url.pathname} is not served: protocol.unknownMinor is reject`),
-    ...grpcListed.filter(grpcInterface => !carries(grpcInterface)).map(grpcInterface => `${grpcLabel(grpcInterface)} is not served: protocol.unknownMinor is reject`)
+        `${cardInterface.binding} ${cardInterface.unknownMinor ?? ''} ${cardInterface.url.origin}${cardInterface.url.pathname} is not ` +
+          'served: protocol.unknownMinor is reject'),
+    ...grpcListed.filter(grpcInterface => !carries(grpcInterface)).map(grpcInterface => `${grpcLabel(grpcInterface)} is not served: ` +
+      'protocol.unknownMinor is reject')
   )
   const interfaces = [...mapped, ...mappedGrpc]
   if (interfaces.length === 0) {

@@ -39,7 +39,8 @@ export const pauseEnded: Rejection = {
 
 export const pausedTask: Rejection = {
   reason: 'UNSUPPORTED_OPERATION',
-  message: 'The task is a request that waits at the gateway: send a message with the evidence that its status asks for, get it, or cancel it.',
+  message: 'The task is a request that waits at the gateway: send a message with the evidence that its status asks for, get it, or ' +
+    'cancel it.',
   rule: 'gateway/paused-task'
 }
 
@@ -65,7 +66,8 @@ export function badTarget (reason: string): Rejection {
 
 export const ambiguousPath: Rejection = {
   reason: 'BAD_REQUEST_TARGET',
-  message: 'The path is ambiguous: an agent could read it as two different operations. Send ":" unencoded, rename the id or tenant, or use JSON-RPC.',
+  message: 'The path is ambiguous: an agent could read it as two different operations. Send ":" unencoded, rename the id or tenant, or ' +
+    'use JSON-RPC.',
   rule: 'gateway/target'
 }
 
@@ -209,7 +211,8 @@ export const serviceVersion: CallProblem = {
   reason: 'VERSION_NOT_SUPPORTED',
   rule: 'version-conflict',
   path: 'header A2A-Version',
-  message: 'The header A2A-Version and the gRPC service are of different versions; call lf.a2a.v1.A2AService for 1.0, or a2a.v1.A2AService for 0.3.'
+  message: 'The header A2A-Version and the gRPC service are of different versions; call lf.a2a.v1.A2AService for 1.0, or ' +
+    'a2a.v1.A2AService for 0.3.'
 }
 
 export function wrongVerb (allow: string): Rejection {
@@ -229,7 +232,8 @@ export function noCard (agent: string, retryAfter: number): Rejection {
 export function onlyGrpc (agent: string): Rejection {
   return {
     reason: 'GRPC_NOT_SERVED',
-    message: `The agent "${agent}" offers only gRPC, and the gateway does not serve this agent by gRPC; a retry does not help, ask the operator of the gateway.`,
+    message: `The agent "${agent}" offers only gRPC, and the gateway does not serve this agent by gRPC; a retry does not help, ask the ` +
+      'operator of the gateway.',
     rule: 'gateway/only-grpc'
   }
 }
@@ -432,7 +436,8 @@ export function versionNotSpoken (version: Version, stated: boolean, versions: r
 function suggestFix (versions: readonly Version[]): string {
   return versions.length === 1 && versions[0] === '0.3'
     ? 'The agent supports 0.3: send 0.3 requests, without the header A2A-Version.'
-    : `The agent supports ${versions.join(' and ')}: send the header "A2A-Version: ${versions.includes('1.0') ? '1.0' : (versions[0] ?? '1.0')}".`
+    : `The agent supports ${versions.join(' and ')}: send the header "A2A-Version: ` +
+      `${versions.includes('1.0') ? '1.0' : (versions[0] ?? '1.0')}".`
 }
 
 /** Over HTTP/2, a request can end with trailers and have no body: a proxy of a mesh does not show such a body to the gateway. */

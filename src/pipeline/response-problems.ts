@@ -10,14 +10,16 @@ export type UnreadableReason = 'too_large' | 'encoding' | 'content_type' | 'malf
 export function responseTooLarge (bytes: number): CallProblem {
   return problem(
     'response-size',
-    `The agent sent a response of more than ${bytes} bytes, which the gateway does not check. Request less at once, or ask the operator of the gateway to raise limits.response.`,
+    `The agent sent a response of more than ${bytes} bytes, which the gateway does not check. Request less at once, or ask the operator ` +
+      'of the gateway to raise limits.response.',
     { limitBytes: String(bytes) }
   )
 }
 
 export const noMemoryForResponse: CallProblem = problem(
   'response-memory',
-  "The memory budget for requests and responses is used up, so that the gateway cannot check the agent's response. Try again later, or ask the operator of the gateway to raise limits.memory."
+  "The memory budget for requests and responses is used up, so that the gateway cannot check the agent's response. Try again later, or " +
+    'ask the operator of the gateway to raise limits.memory.'
 )
 
 /** Maximum lines of one event. An A2A event has one line, or one for each line of its JSON. */
@@ -27,7 +29,8 @@ export const EVENT_LINES = 10_000
 export function eventTooLarge (bytes: number): CallProblem {
   return problem(
     'event-size',
-    `The agent sent an event of more than ${bytes} bytes or ${EVENT_LINES} lines, which the gateway does not check. Ask the operator of the gateway to raise limits.event.`,
+    `The agent sent an event of more than ${bytes} bytes or ${EVENT_LINES} lines, which the gateway does not check. Ask the operator of ` +
+      'the gateway to raise limits.event.',
     { limitBytes: String(bytes) }
   )
 }
@@ -36,7 +39,8 @@ export function eventTooLarge (bytes: number): CallProblem {
 export function messageTooLarge (bytes: number): CallProblem {
   return problem(
     'event-size',
-    `The agent sent a message of more than ${bytes} bytes in a stream, which the gateway does not check. Ask the operator of the gateway to raise limits.event.`,
+    `The agent sent a message of more than ${bytes} bytes in a stream, which the gateway does not check. Ask the operator of the gateway ` +
+      'to raise limits.event.',
     { limitBytes: String(bytes) }
   )
 }
@@ -53,7 +57,8 @@ export const notProtobuf: CallProblem = problem(
 
 export const ambiguousMessages: CallProblem = problem(
   'response-messages',
-  'The agent sent a gRPC response that some clients read as something else, so that the gateway cannot check it: not exactly one message in a unary call, or an incomplete message.'
+  'The agent sent a gRPC response that some clients read as something else, so that the gateway cannot check it: not exactly one message ' +
+    'in a unary call, or an incomplete message.'
 )
 
 /** Agents of either binding use either type. */

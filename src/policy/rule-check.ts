@@ -61,7 +61,8 @@ function matchesSchema (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, m
   }
   const { entry, name } = dataViolations
   if (!entry.usable) {
-    const message = `cannot be accepted: ${labelOf(name)} is unusable (${visible(entry.pointer, POINTER)}: ${entry.message}); the agent's card must be fixed first`
+    const message = `cannot be accepted: ${labelOf(name)} is unusable (${visible(entry.pointer, POINTER)}: ${entry.message}); the ` +
+      'agent\'s card must be fixed first'
     return addFault(
       { policy, rule, mode, errorClass: 'unsupportedContent', customReason: 'SCHEMA_UNUSABLE', path: match.path, message },
       violations

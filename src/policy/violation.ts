@@ -136,7 +136,8 @@ function missingMessage (first: Violation, absent: readonly Violation[], total: 
     return by === undefined ? uri : `${uri} (which ${by} requires)`
   })
   return (
-    `This agent requires ${uris.length === 1 ? 'an extension' : 'extensions'} that the request does not activate: ${described.join(', ')}. ` +
+    `This agent requires ${uris.length === 1 ? 'an extension' : 'extensions'} that the request does not activate: ` +
+    `${described.join(', ')}. ` +
     `Send the header "${header}: ${uris.join(',')}" with the request.${more}`
   )
 }

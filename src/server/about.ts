@@ -99,7 +99,8 @@ export function logListening (log: Log, config: Config, addresses: Addresses, wo
   if (open.length > 0) {
     log.warn(
       {},
-      `the gateway accepts calls on every network interface (${open.join(', ')}) and authenticates nobody: configure identity, or listen on one address`
+      `the gateway accepts calls on every network interface (${open.join(', ')}) and authenticates nobody: configure identity, or listen ` +
+        'on one address'
     )
   }
 }

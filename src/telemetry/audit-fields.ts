@@ -109,7 +109,8 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   time: { type: 'string', meaning: 'ISO 8601, UTC' },
   phase: {
     type: 'string',
-    meaning: 'what the line is about: `request` or `response`, a `call`, the state of a `task`, or a `card` that [waits for an agreement](../how-to/agree-on-cards.md)'
+    meaning: 'what the line is about: `request` or `response`, a `call`, the state of a `task`, or a `card` that [waits for an ' +
+      'agreement](../how-to/agree-on-cards.md)'
   },
   agent: { type: 'string', meaning: 'its name in the configuration' },
   operation: { type: 'string', meaning: 'as the [metrics](metrics.md) label it' },
@@ -117,7 +118,10 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   version: { type: 'string', meaning: 'A2A version' },
   decision: {
     type: 'string',
-    meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded despite violations; `forwarded`: of a `call`; `changed`: of a `task`; `notified`: a [policy server](../how-to/external-decisions.md) asks to notify somebody; `held`: a `card` waits; `agreed`: no `card` waits any more; `paused`: the request [waits for a person](../how-to/ask-a-person.md), and `resumed`, `declined` or `canceled` by a message on its task'
+    meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded despite violations; `forwarded`: of a `call`; ' +
+      '`changed`: of a `task`; `notified`: a [policy server](../how-to/external-decisions.md) asks to notify somebody; `held`: a `card` ' +
+      'waits; `agreed`: no `card` waits any more; `paused`: the request [waits for a person](../how-to/ask-a-person.md), and `resumed`, ' +
+      '`declined` or `canceled` by a message on its task'
   },
   paused_rules: {
     type: 'list', when: 'decision `resumed`, `declined` or `canceled`', meaning: 'rules for which the request waits, as `policy/rule`'
@@ -158,7 +162,9 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   caller: {
     type: 'object',
     when: 'the caller is [authenticated](../how-to/authenticate-callers.md)',
-    meaning: '`source`, `id` (a digest, or the subject with `identity.audit: subject`), `client` and `tenant` if they are known, `act` if its token was delegated (RFC 8693): ids of those who act for the caller, in the form of `id`, the current actor first, at most 8; and `sources` if a [client certificate](../how-to/client-certificates.md) came with the credentials'
+    meaning: '`source`, `id` (a digest, or the subject with `identity.audit: subject`), `client` and `tenant` if they are known, `act` ' +
+      'if its token was delegated (RFC 8693): ids of those who act for the caller, in the form of `id`, the current actor first, at most ' +
+      '8; and `sources` if a [client certificate](../how-to/client-certificates.md) came with the credentials'
   },
   credential: { type: 'string', when: 'as `caller`', meaning: 'kind of the source: `apiKey`, `basic`, `jwt`, `envoyJwt`, `certificate`' },
   access_rule: {
@@ -175,12 +181,15 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   delegation: {
     type: 'object',
     when: 'the agent has [limits of delegation](../how-to/control-delegation.md), and an agent has sent the call for somebody else',
-    meaning: '`depth`: number of agents between the initiator and this agent; `hops`: the agents that the signed chain names, as `gateway/agent`; `initiator`: the caller who began the chain, in the form of `caller`, or null for one without credentials; `budgets`: what is left of [budgets of the chain](../how-to/budgets-across-agents.md), by id'
+    meaning: '`depth`: number of agents between the initiator and this agent; `hops`: the agents that the signed chain names, as ' +
+      '`gateway/agent`; `initiator`: the caller who began the chain, in the form of `caller`, or null for one without credentials; ' +
+      '`budgets`: what is left of [budgets of the chain](../how-to/budgets-across-agents.md), by id'
   },
   external: {
     type: 'list',
     when: '[policy servers](../how-to/external-decisions.md) have answered',
-    meaning: 'at most 20 answers: `rule`, `phase`, `mode`, `outcome` as in `external_decisions_total`, `failure` or `cached`, and if the server sent them `id` of the decision and `reason` for administrators; `refused`: the obligation that the gateway cannot fulfil'
+    meaning: 'at most 20 answers: `rule`, `phase`, `mode`, `outcome` as in `external_decisions_total`, `failure` or `cached`, and if the ' +
+      'server sent them `id` of the decision and `reason` for administrators; `refused`: the obligation that the gateway cannot fulfil'
   },
   notices: { type: 'list', when: 'decision `notified`', meaning: 'messages of obligations: `to`, `topic`, `body`' },
   exchange: {

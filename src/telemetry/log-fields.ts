@@ -69,7 +69,8 @@ export const LOG_FIELDS = {
   place: { type: 'string', when: 'an unexpected error', meaning: 'part of the gateway, as in `unexpected_errors_total`' },
   omitted: {
     type: 'number',
-    when: 'rejected credentials, and `request` of a rejected authentication, more than 10 in a second; unexpected errors, more than one in a minute at one place of the code',
+    when: 'rejected credentials, and `request` of a rejected authentication, more than 10 in a second; unexpected errors, more than one ' +
+      'in a minute at one place of the code',
     meaning: 'number of failures, or of requests, without a line; `authentications_total` and `requests_total` count all'
   },
   url: { type: 'string', when: '`listening`, with a main listener', meaning: 'URL of the main listener' },
@@ -104,7 +105,8 @@ export const LOG_FIELDS = {
   decision_point: { type: 'string', when: 'a policy server did not answer', meaning: 'its name in `decisionPoints`' },
   problem: {
     type: 'string',
-    when: 'a rejected configuration; an expired card; a worker that ended; rejected credentials; no token for an agent; a policy server did not answer',
+    when: 'a rejected configuration; an expired card; a worker that ended; rejected credentials; no token for an agent; a policy server ' +
+      'did not answer',
     meaning: 'description of the problem; for credentials, `outcome` of `authentications_total`'
   },
   problems: { type: 'number', when: 'a rejected configuration', meaning: 'number of problems; each has a line before this one' },

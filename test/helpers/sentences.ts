@@ -34,7 +34,9 @@ export function sentencesOf (file: string): Sentence[] {
         pieces
       })
     }
-    if (!ts.isImportDeclaration(node) && !ts.isTypeNode(node)) ts.forEachChild(node, visit)
+    const isWhole = pieces !== null && ts.isBinaryExpression(node)
+    if (isWhole) placeholdersOf(node).forEach(visit)
+    else if (!ts.isImportDeclaration(node) && !ts.isTypeNode(node)) ts.forEachChild(node, visit)
   }
   visit(source)
   return found
@@ -49,7 +51,22 @@ export function unsaid (sentences: readonly Sentence[], lines: readonly string[]
 function piecesOf (node: ts.Node): string[] | null {
   if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) return [node.text]
   if (ts.isTemplateExpression(node)) return [node.head.text, ...node.templateSpans.map(span => span.literal.text)]
-  return null
+  if (!isConcatenation(node)) return null
+  const left = piecesOf(node.left)
+  const right = piecesOf(node.right)
+  if (left === null || right === null) return null
+  // A text in several lines.
+  return [...left.slice(0, -1), `${left.at(-1) ?? ''}${right[0] ?? ''}`, ...right.slice(1)]
+}
+
+function isConcatenation (node: ts.Node): node is ts.BinaryExpression {
+  return ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken
+}
+
+/** The expressions in the placeholders of a text. */
+function placeholdersOf (node: ts.Node): ts.Expression[] {
+  if (ts.isTemplateExpression(node)) return node.templateSpans.map(span => span.expression)
+  return isConcatenation(node) ? [node.left, node.right].flatMap(placeholdersOf) : []
 }
 
 /** True when the line has all pieces in their order, with any text between them. */

@@ -112,7 +112,8 @@ function noInterface (uncarried: readonly UncarriedInterface[]): string {
     return label === '' ? why : `${label} (${why})`
   })
   const more = uncarried.length > 5 ? ` and ${uncarried.length - 5} more` : ''
-  return `the card names no interface that the gateway supports (JSONRPC, HTTP+JSON or GRPC, version 0.3 or 1.0); it names ${problems.join(', ')}${more}`
+  return 'the card names no interface that the gateway supports (JSONRPC, HTTP+JSON or GRPC, version 0.3 or 1.0); it names ' +
+    `${problems.join(', ')}${more}`
 }
 
 function kindOf (value: unknown): string {

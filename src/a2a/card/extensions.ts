@@ -86,7 +86,8 @@ function readOne (entry: unknown, { where, pointer, index }: EntryPlace, byUri: 
     return
   }
   warnings.push(
-    `${where} declares ${shorten(uri)} again; the gateway uses the entry at ${earlier.pointer}, and requires the extension if either entry requires it`
+    `${where} declares ${shorten(uri)} again; the gateway uses the entry at ${earlier.pointer}, and requires the extension if either ` +
+      'entry requires it'
   )
   if (required && !earlier.required) byUri.set(uri, { ...earlier, required: true })
 }

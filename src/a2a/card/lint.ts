@@ -44,7 +44,8 @@ export function isDefinedMember (key: string): boolean {
 export function lintCard (card: AgentCard): CardFinding[] {
   return [
     ...card.uncarried.map(({ binding, version, url, why }) => ({
-      message: `the interface ${visible(`${binding} ${version} ${url}`.replace(/ {2,}/g, ' ').trim(), MAX_QUOTED_CHARS)} is not served: ${why}`,
+      message: 'the interface ' +
+        `${visible(`${binding} ${version} ${url}`.replace(/ {2,}/g, ' ').trim(), MAX_QUOTED_CHARS)} is not served: ${why}`,
       hint: 'the gateway removes it from the served card'
     })),
     ...card.extensions.filter(({ uri }) => uri.toLowerCase().startsWith(OFFICIAL_PREFIX)).map(({ uri, pointer }) => ({
@@ -85,7 +86,8 @@ function unquoted (path: string, text: string): CardFinding[] {
   return type === null
     ? []
     : [{
-        message: `${path} ${quoted(text, MAX_QUOTED_CHARS)} is not a well-formed media type: the gateway accepts this text only as the card writes it`,
+        message: `${path} ${quoted(text, MAX_QUOTED_CHARS)} is not a well-formed media type: the gateway accepts this text only as the ` +
+          'card writes it',
         hint: `write ${visible(mediaTypeText(type), MAX_QUOTED_CHARS)}`
       }]
 }

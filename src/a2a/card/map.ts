@@ -78,7 +78,8 @@ export function mapEach (interfaces: readonly CardInterface[], scope: PathScope,
     const owner = taken.get(publicPath)
     if (owner !== undefined && owner !== upstreamPath) {
       conflicts.push(
-        `${shown} is not served: its public path "${publicPath || '/'}" already belongs to "${owner || '/'}"; choose an upstream.url that separates them`
+        `${shown} is not served: its public path "${publicPath || '/'}" already belongs to "${owner || '/'}"; choose an upstream.url ` +
+          'that separates them'
       )
       return null
     }

@@ -166,7 +166,8 @@ function unknownMethod (method: string, version: Version): CallProblem {
           rule: 'method',
           path,
           message:
-            'The method belongs to A2A 0.3, but the header A2A-Version of the request is 1.0. Use the 1.0 method name, or send no A2A-Version header.'
+            'The method belongs to A2A 0.3, but the header A2A-Version of the request is 1.0. Use the 1.0 method name, or send no ' +
+              'A2A-Version header.'
         }
   }
   return { reason: 'METHOD_NOT_FOUND', rule: 'unknown-method', path, message: `The method is not an operation of A2A ${version}.` }

@@ -141,7 +141,8 @@ function mustBeUnwrapped ({ data, dataPath, dataSteps }: PartView, problems: Fie
     addProblem(
       problems,
       dataPath,
-      'contains a member "data" in a part with a kind, and some clients read that member as the whole document; remove "kind", and wrap the document as this binding requires'
+      'contains a member "data" in a part with a kind, and some clients read that member as the whole document; remove "kind", and wrap ' +
+        'the document as this binding requires'
     )
   }
 }

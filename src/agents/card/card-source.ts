@@ -254,7 +254,8 @@ export class CardSource implements CardKeeper {
     const often = versions < OFTEN ? '' : `; the card has differed ${versions} times: a card must not change with every fetch`
     log.warn(
       { agent, digest, differences: differences.length, versions },
-      `agent ${agent}: a ${held.reason} card waits for an agreement (card.changes: hold)${lost}${often}; a2a-gateway agents diff --agent ${agent} shows the card`
+      `agent ${agent}: a ${held.reason} card waits for an agreement (card.changes: hold)${lost}${often}; a2a-gateway agents diff --agent ` +
+        `${agent} shows the card`
     )
   }
 

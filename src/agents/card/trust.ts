@@ -138,7 +138,8 @@ export class CardTrust {
       const names = uncovered.slice(0, NAMED).map(name => quoted(name, 100)).join(', ')
       log.warn(
         values,
-        `agent ${agent}: the signature of the card does not cover ${names}; the gateway ${config.uncovered === 'drop' ? 'drops' : 'uses'} these members (card.verify.uncovered)`
+        `agent ${agent}: the signature of the card does not cover ${names}; the gateway ` +
+          `${config.uncovered === 'drop' ? 'drops' : 'uses'} these members (card.verify.uncovered)`
       )
     }
   }

@@ -59,7 +59,8 @@ export class LockFileError extends OperatorError {
 
 /** The version of the format that this gateway reads and writes. */
 const VERSION = 1
-const COMMENT = 'Agreed cards of the agents. Written by "a2a-gateway agents lock". Review changes like code: "a2a-gateway agents diff" explains them.'
+const COMMENT = 'Agreed cards of the agents. Written by "a2a-gateway agents lock". Review changes like code: "a2a-gateway agents diff" ' +
+  'explains them.'
 /** Largest file, bytes. A card has 1 to 10 kB, so this is room for thousands of agents. */
 const MAX_BYTES = 64 * 1024 * 1024
 const LIMITS = { depth: 100, members: 20_000_000 }

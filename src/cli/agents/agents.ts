@@ -119,7 +119,8 @@ function write (compared: readonly Compared[], { path, lock, json, by }: Written
   if (json) io.out(JSON.stringify({ format: JSON_FORMAT, ok: !failed, file: path, written: changed, agents: outcomes }, null, 2))
   else {
     for (const outcome of outcomes) {
-      io.out(`${outcome.name}: ${outcome.outcome}${outcome.problem === undefined ? '' : `: ${visible(outcome.problem, MAX_CARD_TEXT_CHARS)}`}`)
+      io.out(`${outcome.name}: ` +
+        `${outcome.outcome}${outcome.problem === undefined ? '' : `: ${visible(outcome.problem, MAX_CARD_TEXT_CHARS)}`}`)
       for (const line of linesOf(outcome.differences ?? [], outcome.texts ?? [])) io.out(line)
     }
     io.err(changed ? `wrote ${path}; review the change, and commit the file` : `${path} is unchanged`)

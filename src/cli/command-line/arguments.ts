@@ -80,7 +80,8 @@ export function ownWords ([name = '', ...args]: readonly string[]): readonly str
 
 function tooMany ({ positionals: most = 0, words }: Command, positionals: readonly string[]): string {
   const extra = `unexpected argument "${positionals[most] ?? ''}"`
-  return `${extra}; it takes one ${words === undefined || words === 'yaml' ? 'FILE' : words === 'commands' ? 'NAME' : `of ${words.join(', ')}`}`
+  return `${extra}; it takes one ` +
+    `${words === undefined || words === 'yaml' ? 'FILE' : words === 'commands' ? 'NAME' : `of ${words.join(', ')}`}`
 }
 
 function optionsOf ({ flags }: Command): Record<string, Option> {

@@ -68,7 +68,8 @@ export function starterTests (
     text: [
       ...(written ? [schemaLine(TESTS_SCHEMA_FILE)] : []),
       comment(`Created by "a2a-gateway init". Run the tests with: a2a-gateway test ${basename(file)}`),
-      comment('The expectations are what the gateway decides today. Add requests of your clients; a2a-gateway help policy-tests describes every key.'),
+      comment('The expectations are what the gateway decides today. Add requests of your clients; a2a-gateway help policy-tests ' +
+        'describes every key.'),
       textOf(tests)
     ].join('\n')
   }

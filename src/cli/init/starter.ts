@@ -124,7 +124,10 @@ function agentLines (agent: PlannedAgent, index: number, directory: string): str
     ...modes(card).map(text => comment(text, 4)),
     comment(card.extensions.length === 0
       ? recorded ? 'Recorded requests name no extension.' : 'The card declares no extension.'
-      : recorded ? 'Policies for the extensions that recorded requests name. They take effect if the card declares the extensions.' : 'Policies in force.', 4),
+      : recorded
+        ? 'Policies for the extensions that recorded requests name. They take effect if the card declares the ' +
+        'extensions.'
+        : 'Policies in force.', 4),
     '    extensions:',
     ...policies.flatMap(knownPolicy => knownLines(knownPolicy, agent)),
     ...proposed.flatMap(({ extension, proposal }) => [
@@ -159,7 +162,8 @@ function proposedIdentity (agents: readonly PlannedAgent[]): string[] {
   const lines = ['identity:', '  sources:', ...sources.map(({ name, yaml }) => `    ${name}: ${yaml}`)]
   return [
     '',
-    comment(`The security schemes of the ${agents.length === 1 ? 'card' : 'cards'}, as sources of callers whom the gateway authenticates; see a2a-gateway help identity.`),
+    comment(`The security schemes of the ${agents.length === 1 ? 'card' : 'cards'}, as sources of callers whom the gateway ` +
+      'authenticates; see a2a-gateway help identity.'),
     comment(`Compare issuer and audience with a real token, create the key files, and remove the "# " of the next ${lines.length} lines.`),
     ...lines.map(line => comment(line))
   ]

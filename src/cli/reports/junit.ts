@@ -18,7 +18,8 @@ export function junit (name: string, suites: readonly Suite[]): string {
   const lines = suites.map(suite => {
     const { tests, failures, errors } = count(suite.cases)
     const cases = suite.cases.map(testCase => caseOf(testCase, suite.name)).join('')
-    return `  <testsuite name="${escaped(suite.name)}" tests="${tests}" failures="${failures}" errors="${errors}">\n${cases}  </testsuite>\n`
+    return `  <testsuite name="${escaped(suite.name)}" tests="${tests}" failures="${failures}" errors="${errors}">\n${cases}  ` +
+      '</testsuite>\n'
   })
   const { tests, failures, errors } = count(suites.flatMap(({ cases }) => cases))
   const attributes = `name="${escaped(name)}" tests="${tests}" failures="${failures}" errors="${errors}"`

@@ -283,7 +283,8 @@ function tooFewConnections (agent: Mapping, path: Path): PathProblem[] {
   return [
     problemAt(
       place,
-      `${dotted(place)} is less than the ${requests} requests and ${streams} streams that concurrency allows: further calls wait for a connection`,
+      `${dotted(place)} is less than the ${requests} requests and ${streams} streams that concurrency allows: further calls wait for a ` +
+        'connection',
       `at least ${requests + streams}, or lower concurrency`
     )
   ]

@@ -124,7 +124,8 @@ function unknownClaims ({ value, path, access, defaults, agent }: Use): PathProb
         ? []
         : [problemAt(
             at,
-          `${dotted(at)} contradicts ${dotted([...path, 'initiator'])}: authorize, because a chain of callers has no claims of the initiator`,
+          `${dotted(at)} contradicts ` +
+            `${dotted([...path, 'initiator'])}: authorize, because a chain of callers has no claims of the initiator`,
           'use subject, client, scopes, groups or tenant, or write initiator: ignore', 'key'
           )]
     })

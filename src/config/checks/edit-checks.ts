@@ -149,7 +149,8 @@ export function editWarnings ({ inject, inactive, activation, owns }: Mapping, p
   return [
     problemAt(
       [...path, 'inject'],
-      `${dotted([...path, 'inject'])} applies to requests in which the extension is active: other requests are forwarded with a client's own member of that name`,
+      `${dotted([...path, 'inject'])} applies to requests in which the extension is active: other requests are forwarded with a client's ` +
+        'own member of that name',
       'own the name, and set inactive.request to strip or reject',
       'key'
     )

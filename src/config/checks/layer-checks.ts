@@ -175,7 +175,8 @@ function requirements (policy: LayeredPolicy, layers: PolicyLayers, lookUp: (nam
       return [
         problemAt(
           at,
-          `policy ${formatValue(name)} requires ${formatValue(required)}, which applies to all extensions that match its uriPattern, not to one`,
+          `policy ${formatValue(name)} requires ` +
+            `${formatValue(required)}, which applies to all extensions that match its uriPattern, not to one`,
           'name a policy with a uri'
         )
       ]

@@ -39,7 +39,8 @@ export function readableByAll (file: unknown, path: Path, baseDir: string): Path
   return (mode & OTHERS_READ) === 0
     ? []
     : [problemAt(
-        path, `${dotted(path)}: every user of this machine can read ${formatValue(file)}`, 'chmod 600, or defaultMode: 0400 of a Kubernetes volume'
+        path, `${dotted(path)}: every user of this machine can read ${formatValue(file)}`, 'chmod 600, or defaultMode: 0400 of a ' +
+          'Kubernetes volume'
       )]
 }
 

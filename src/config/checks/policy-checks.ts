@@ -201,7 +201,8 @@ function activationProblems (policy: Mapping, path: Path): PathProblem[] {
       problems.push(
         problemAt(
           [...path, 'activation', 'default'],
-          `${dotted(path)}: default: inject activates the extension for clients that may not send the data that rule ${formatValue(duty.id)} requires`,
+          `${dotted(path)}: default: inject activates the extension for clients that may not send the data that rule ` +
+            `${formatValue(duty.id)} requires`,
           'remove default: inject or the lower bound, or supply it with inject'
         )
       )

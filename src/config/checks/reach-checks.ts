@@ -48,7 +48,8 @@ function fallbacks ({ uri, aliases }: Mapping, path: Path): PathProblem[] {
     return [
       problemAt(
         at,
-        `${dotted(at)} ${formatValue(alias.uri)} is version ${other} and uri is version ${own}: a client that requests one version gets the other`,
+        `${dotted(at)} ${formatValue(alias.uri)} is version ${other} and uri is version ` +
+          `${own}: a client that requests one version gets the other`,
         'write a policy for each version, or use relation: satisfies if agents that require uri also accept this version'
       )
     ]

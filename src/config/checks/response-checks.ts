@@ -223,7 +223,8 @@ function unreadProblems ({ name, value, from }: LayeredPolicy, at: Path): PathPr
       : [
           problemAt(
             at,
-            `${dotted(at)} is off, so the gateway evaluates no responses: rule ${formatValue(rule.id)} of policy ${formatValue(name)} never applies`,
+            `${dotted(at)} is off, so the gateway evaluates no responses: rule ${formatValue(rule.id)} of policy ` +
+              `${formatValue(name)} never applies`,
             READ_HINT
           )
         ]),

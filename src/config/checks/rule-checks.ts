@@ -48,7 +48,8 @@ export function externalRuleProblems (rule: Mapping, at: Path): PathProblem[] {
     ...(rule.verdict !== 'strip'
       ? []
       : [problemAt(
-          place, `${dotted(at)} has both external and verdict: strip`, 'the policy server can ask to remove values, with an obligation', 'key'
+          place, `${dotted(at)} has both external and verdict: strip`, 'the policy server can ask to remove values, with an ' +
+            'obligation', 'key'
         )])
   ]
 }
@@ -311,7 +312,8 @@ export function contradictions (rules: readonly Mapping[], at: Path, subject: 'r
     )
     if (earlier < 0) return []
     const [demand, bound] = exceeds(rule, rules[earlier] as Mapping) ? [rule, rules[earlier] as Mapping] : [rules[earlier] as Mapping, rule]
-    const what = `rule ${formatValue(demand.id)} requires at least ${String(lowerBound(demand))}, rule ${formatValue(bound.id)} allows at most ${String(mapping(bound.count).max)} of the same`
+    const what = `rule ${formatValue(demand.id)} requires at least ${String(lowerBound(demand))}, rule ${formatValue(bound.id)} allows ` +
+      `at most ${String(mapping(bound.count).max)} of the same`
     return [
       problemAt(
         [...at, index, 'count'],

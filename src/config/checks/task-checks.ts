@@ -122,7 +122,8 @@ function sideProblems (side: Mapping, at: Path): PathProblem[] {
     problems.push(
       problemAt(
         [...at, 'select', kind, 'in'],
-        `${dotted([...at, 'select', kind, 'in'])} selects nothing: ${side.on === 'request' ? 'a request' : 'a response'} has no ${places.map(String).join(' and no ')}`,
+        `${dotted([...at, 'select', kind, 'in'])} selects nothing: ${side.on === 'request' ? 'a request' : 'a response'} has no ` +
+          `${places.map(String).join(' and no ')}`,
         `available: ${possible.join(', ')}`
       )
     )

@@ -150,7 +150,8 @@ function duplicateHosts (served: readonly Served[]): PathProblem[] {
     }
     return [problemAt(
       ['agents', index, 'grpc'],
-      `agents[${earlier}] and agents[${index}] have the same gRPC listener and ${host === null ? 'no host' : `the host ${host}`}: gRPC requests cannot tell them apart`,
+      `agents[${earlier}] and agents[${index}] have the same gRPC listener and ${host === null ? 'no host' : `the host ${host}`}: gRPC ` +
+        'requests cannot tell them apart',
       'give each agent a host or its own grpc.listen, or set grpc.enabled: false',
       'key'
     )]

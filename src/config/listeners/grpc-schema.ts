@@ -7,15 +7,19 @@ import { count, flag, list, nullable, section, string } from '../schema/schema-b
 
 export const grpcListener = section('Where clients call the agents by gRPC. Changes need a restart.', {
   listen: nullable(
-    'Address of the listener for gRPC, in the form of `server.listen`. Requests name their agent by its `host`. `null`: no shared listener; agents can have their own, `agents[].grpc.listen`.',
+    'Address of the listener for gRPC, in the form of `server.listen`. Requests name their agent by its `host`. `null`: no shared ' +
+      'listener; agents can have their own, `agents[].grpc.listen`.',
     'host-port'
   ),
   publicAddress: nullable(
-    'Host and port at which clients reach the listener, such as `agents.example.com:443`; the gateway writes it into the cards it serves. The `host` of an agent replaces the host. `null`: the address in `listen`, if that names one host and one port; otherwise the key is required with `listen`, unless each agent has its own. With `server.mesh`: the address of the proxy.',
+    'Host and port at which clients reach the listener, such as `agents.example.com:443`; the gateway writes it into the cards it ' +
+      'serves. The `host` of an agent replaces the host. `null`: the address in `listen`, if that names one host and one port; otherwise ' +
+      'the key is required with `listen`, unless each agent has its own. With `server.mesh`: the address of the proxy.',
     'grpc-address'
   ),
   tls: listenerTls(
-    'TLS of all gRPC listeners, 1.2 or later. The gateway reads the files again when they change. Paths are relative to the configuration file.',
+    'TLS of all gRPC listeners, 1.2 or later. The gateway reads the files again when they change. Paths are relative to the ' +
+      'configuration file.',
     'HTTP/2 in clear text'
   ),
   maxConcurrentStreams: count(
@@ -24,18 +28,24 @@ export const grpcListener = section('Where clients call the agents by gRPC. Chan
   )
 })
 
-export const agentGrpc = section('How clients call the agent by gRPC, if its card has a gRPC interface. Needs `server.grpc.listen`, `listen` here, or `server.mesh.listen`. Changes of `listen` need a restart.', {
+export const agentGrpc = section('How clients call the agent by gRPC, if its card has a gRPC interface. Needs `server.grpc.listen`, ' +
+  '`listen` here, or `server.mesh.listen`. Changes of `listen` need a restart.', {
   enabled: flag('Whether the gateway serves the gRPC interfaces of the card. `false`: it removes them from the card.', true),
   listen: nullable(
-    'Address of a listener for this agent, in the form of `server.listen`. `null`: the shared listener, `server.grpc.listen`. Agents on one listener need different values of `host`.',
+    'Address of a listener for this agent, in the form of `server.listen`. `null`: the shared listener, `server.grpc.listen`. Agents on ' +
+      'one listener need different values of `host`.',
     'host-port'
   ),
   publicAddress: nullable(
-    'Host and port at which gRPC clients reach this agent. `null`: the `host` of the agent, or the host of `server.grpc.publicAddress`, with the port of `listen`; without `listen`, with the port of `server.grpc.publicAddress`. Without these hosts: the address in `listen`, if that names one host.',
+    'Host and port at which gRPC clients reach this agent. `null`: the `host` of the agent, or the host of `server.grpc.publicAddress`, ' +
+      'with the port of `listen`; without `listen`, with the port of `server.grpc.publicAddress`. Without these hosts: the address in ' +
+      '`listen`, if that names one host.',
     'grpc-address'
   ),
   upstream: nullable(
-    "The agent's gRPC server: `grpc://host:port` in clear text, or `grpcs://host:port` with TLS as in `upstream.tls`. `null`: the host of `upstream.url` and the port of the interface in the card, with TLS if `upstream.url` is https. Required where agents share the host of `upstream.url`.",
+    "The agent's gRPC server: `grpc://host:port` in clear text, or `grpcs://host:port` with TLS as in `upstream.tls`. `null`: the host " +
+      'of `upstream.url` and the port of the interface in the card, with TLS if `upstream.url` is https. Required where agents share the ' +
+      'host of `upstream.url`.',
     'grpc-upstream'
   ),
   passthrough: list(

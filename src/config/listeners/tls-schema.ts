@@ -9,7 +9,8 @@ export const listenerTls = (description: string, plain: string) =>
     key: nullable("PEM file of the certificate's private key; needs `cert`.", 'file'),
     clientCa: nullable('PEM file of the authorities that issue client certificates; needs `clientCertificate`.', 'file'),
     clientCertificate: choice(
-      'Whether clients present a certificate. `none`: the gateway asks for none; `request`: the gateway accepts clients without a certificate, and rejects clients with an invalid one; `require`: only clients with a valid certificate can connect.',
+      'Whether clients present a certificate. `none`: the gateway asks for none; `request`: the gateway accepts clients without a ' +
+        'certificate, and rejects clients with an invalid one; `require`: only clients with a valid certificate can connect.',
       ['none', 'request', 'require'],
       'none'
     )

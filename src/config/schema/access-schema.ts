@@ -9,15 +9,18 @@ import { array, choice, mapping, oneOf, orNull, ref, section, string, text, with
 
 /** Without a default: an agent without the key has that of `accessDefaults`. */
 const taskOwnershipSchema = withoutDefault(orNull(section(
-  'A task belongs to the caller who created it. The gateway rejects requests for the tasks of others as if the task did not exist. Needs `identity`. `null`: every caller may use every task.',
+  'A task belongs to the caller who created it. The gateway rejects requests for the tasks of others as if the task did not exist. Needs ' +
+    '`identity`. `null`: every caller may use every task.',
   {
     owner: choice(
-      'The owner of a task, within one source: the `subject`, or the `client`, whose subjects then share their tasks. Tasks of a caller without a client belong to its subject.',
+      'The owner of a task, within one source: the `subject`, or the `client`, whose subjects then share their tasks. Tasks of a caller ' +
+        'without a client belong to its subject.',
       ['subject', 'client'],
       'subject'
     ),
     contexts: choice(
-      '`own`: a context belongs to the caller to whom the agent first returned it, and clients cannot choose the id of a new context. `any`: the gateway does not check contexts.',
+      '`own`: a context belongs to the caller to whom the agent first returned it, and clients cannot choose the id of a new context. ' +
+        '`any`: the gateway does not check contexts.',
       ['own', 'any'],
       'own'
     ),
@@ -27,7 +30,8 @@ const taskOwnershipSchema = withoutDefault(orNull(section(
       'filter'
     ),
     onUnknown: choice(
-      'Tasks and contexts whose owner the gateway does not know, because they are older than the key or because the store has lost them: `reject` treats them as the tasks of others, `allow` forwards. While the store is unavailable, `reject` responds with 503.',
+      'Tasks and contexts whose owner the gateway does not know, because they are older than the key or because the store has lost them: ' +
+        '`reject` treats them as the tasks of others, `allow` forwards. While the store is unavailable, `reject` responds with 503.',
       ['reject', 'allow'],
       'reject'
     ),
@@ -48,7 +52,9 @@ export type RequireConfig = 'card' | readonly (readonly string[])[]
 const requireSchema: Schema<RequireConfig | null | undefined> = {
   type: ['string', 'array', 'null'],
   description:
-    'Credentials that callers need: a list of alternatives, each a list of names in `identity.sources`. A request must satisfy one alternative: **all** sources of the alternative verify the request. The alternative `[anonymous]` accepts requests without credentials. `card`: the alternatives of the agent\'s card, with the sources that cover its schemes. `null`, the default: any one source.',
+    'Credentials that callers need: a list of alternatives, each a list of names in `identity.sources`. A request must satisfy one ' +
+      'alternative: **all** sources of the alternative verify the request. The alternative `[anonymous]` accepts requests without ' +
+      'credentials. `card`: the alternatives of the agent\'s card, with the sources that cover its schemes. `null`, the default: any one source.',
   'x-format': 'require',
   items: {
     type: 'array',
@@ -86,7 +92,9 @@ export const accessEntrySchema = mapping('One entry. All given keys must match.'
   id: { ...text('Name, unique among the entries of the agent: a metric label, and `access_rule` of logs.', 'name'), examples: ['readers'] },
   on: {
     ...some(
-      'Requests that the entry matches: operations by their A2A 1.0 names, in every version and binding; `messages` (SendMessage and SendStreamingMessage); `Extension` (methods and routes that policies declare); `passthrough` (paths below the prefixes of `passthrough`); `all`, which includes requests whose operation the gateway cannot know.',
+      'Requests that the entry matches: operations by their A2A 1.0 names, in every version and binding; `messages` (SendMessage and ' +
+        'SendStreamingMessage); `Extension` (methods and routes that policies declare); `passthrough` (paths below the prefixes of ' +
+        '`passthrough`); `all`, which includes requests whose operation the gateway cannot know.',
       oneOf<string>(ACCESS_TARGETS)
     ),
     examples: ['[GetTask, ListTasks]']
@@ -94,7 +102,8 @@ export const accessEntrySchema = mapping('One entry. All given keys must match.'
   methods: some(
     'With `Extension`: only these JSON-RPC methods, whether or not a policy declares them.', string('method-name')
   ),
-  routes: some('With `Extension`: only these routes, with HTTP method and path as in the policy: `POST /commands/{name}`.', string('route')),
+  routes: some('With `Extension`: only these routes, with HTTP method and path as in the policy: `POST ' +
+    '/commands/{name}`.', string('route')),
   caller: caller('The caller, as `identity` has authenticated it. Default: every caller, and requests without one.'),
   tenant: choice(
     "`own`: the request names the caller's tenant, in the path or in the body. A request without a tenant does not match.", ['own']
@@ -114,13 +123,16 @@ const entries = (description: string): Schema<readonly AccessEntry[] | undefined
  * (`resolveAccess`).
  */
 export const accessSchema = mapping(
-  'Who may call the agent, and what callers may do. A matching entry of `deny` rejects the request. With `allow`, one of its entries must match. A key of the agent replaces the same key of `accessDefaults`.',
+  'Who may call the agent, and what callers may do. A matching entry of `deny` rejects the request. With `allow`, one of its entries ' +
+    'must match. A key of the agent replaces the same key of `accessDefaults`.',
   [],
   {
     require: requireSchema,
     audience: {
       ...audiences(
-        'Values of the claim `aud` of access tokens for this agent: a token must name one of them, besides one of the `audience` of its source. Set this key if agents share an issuer. An agent then rejects tokens for other agents. `null`, the default: every audience of the source.'
+        'Values of the claim `aud` of access tokens for this agent: a token must name one of them, besides one of the `audience` of its ' +
+          'source. Set this key if agents share an issuer. An agent then rejects tokens for other agents. `null`, the default: every ' +
+          'audience of the source.'
       ),
       examples: ['[https://agents.example.com/billing]']
     },

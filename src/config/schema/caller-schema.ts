@@ -27,7 +27,8 @@ const CALLER = {
   groups: names('Groups; the caller must be in one of them.'),
   tenant: patterns('The tenant.'),
   claims: record<ClaimValue | readonly ClaimValue[]>(
-    'Expected claims, by JSON Pointer. A claim matches if it equals the value or one of the values. A claim that is a list matches if it contains one of them.',
+    'Expected claims, by JSON Pointer. A claim matches if it equals the value or one of the values. A claim that is a list matches if it ' +
+      'contains one of them.',
     'pointer',
     { type: [...SCALAR, 'array'], items: { type: SCALAR }, minItems: 1, maxItems: 1000 },
     { minProperties: 1, maxProperties: 100 }

@@ -8,10 +8,12 @@ import { signingKey } from './signing-key-schema.js'
 const CARD_ALGORITHMS = ['ES256', 'RS256', 'PS256', 'EdDSA']
 
 const verifySchema = orNull(mapping(
-  'How the gateway verifies the signatures of the card before it uses the card. One valid signature is enough. `null`: the gateway does not verify signatures.',
+  'How the gateway verifies the signatures of the card before it uses the card. One valid signature is enough. `null`: the gateway does ' +
+    'not verify signatures.',
   ['keys'],
   {
-    keys: mapping('The keys that may sign the card. Needs one of `url` and `file`. The gateway never follows an address in a signature.', [], {
+    keys: mapping('The keys that may sign the card. Needs one of `url` and `file`. The gateway never follows an address in a ' +
+      'signature.', [], {
       url: nullable('URL of a JSON Web Key Set: https, or http on this machine.', 'issuer'),
       file: nullable(
         'File with a JSON Web Key Set, relative to the configuration file. The gateway reads it again when it changes.', 'file'
@@ -22,13 +24,15 @@ const verifySchema = orNull(mapping(
       'Whether the card must be signed. With `false`, an attacker who can change the card can also remove its signatures.', true
     ),
     onFailure: choice(
-      '`refuse`: the gateway does not use a card that it cannot verify. It uses the last good card for `maxStale`, then rejects calls with 503. `warn`: the gateway uses the card, and reports the problem in the log and in `/agents`.',
+      '`refuse`: the gateway does not use a card that it cannot verify. It uses the last good card for `maxStale`, then rejects calls ' +
+        'with 503. `warn`: the gateway uses the card, and reports the problem in the log and in `/agents`.',
       ['refuse', 'warn'],
       'refuse'
     ),
     algorithms: list('Accepted signature algorithms.', oneOf<string>(CARD_ALGORITHMS), CARD_ALGORITHMS),
     uncovered: choice(
-      'Members that no valid signature covers, such as `schemas` of a card that an official SDK has signed. `drop`: the gateway reads the card without them, and does not serve them. `allow`: the gateway treats them as signed.',
+      'Members that no valid signature covers, such as `schemas` of a card that an official SDK has signed. `drop`: the gateway reads ' +
+        'the card without them, and does not serve them. `allow`: the gateway treats them as signed.',
       ['drop', 'allow'],
       'drop'
     )
@@ -51,13 +55,15 @@ const viewSchema = mapping('One view.', ['id', 'skills', 'extensions'], {
   caller: caller('The callers that see this view. Default: every authenticated caller.'),
   skills: { ...names('Ids of the skills in the view; `all` is every skill.'), examples: [['all']] },
   extensions: {
-    ...names('Extensions in the view, by URI or by the name of their policy; `all` is every extension. Each view contains the required extensions.'),
+    ...names('Extensions in the view, by URI or by the name of their policy; `all` is every extension. Each view contains the required ' +
+      'extensions.'),
     examples: [['all']]
   }
 })
 
 const viewsSchema = array(
-  'The card by caller: the first view whose `caller` matches decides what an authenticated caller sees. A caller that matches no view gets the card that `public` selects. Hiding is not enforcing: `activation.callers` of a policy decides who may activate an extension.',
+  'The card by caller: the first view whose `caller` matches decides what an authenticated caller sees. A caller that matches no view ' +
+    'gets the card that `public` selects. Hiding is not enforcing: `activation.callers` of a policy decides who may activate an extension.',
   viewSchema,
   { maxItems: 100 },
   []
@@ -69,11 +75,13 @@ export type CardViewConfig = TypeOf<typeof viewSchema>
 /** Keys of `card` for the security schemes of the served card. */
 export const cardSecurity = {
   security: choiceOrNull(
-    'Security schemes and requirements of the served card: those of `identity` (`gateway`), or those of the agent (`agent`). `null`: `gateway` with `identity`, unless `signature` is `verbatim`.',
+    'Security schemes and requirements of the served card: those of `identity` (`gateway`), or those of the agent (`agent`). `null`: ' +
+      '`gateway` with `identity`, unless `signature` is `verbatim`.',
     ['gateway', 'agent']
   ),
   securityForm: choiceOrNull(
-    'How the gateway writes scopes in the requirements of a 1.0 card: `list`, as A2A 1.0 says, or `plain`, which the Go SDK 2.3 needs and the Python and JavaScript SDKs read too. `null`: as the card of the agent does, otherwise `plain`.',
+    'How the gateway writes scopes in the requirements of a 1.0 card: `list`, as A2A 1.0 says, or `plain`, which the Go SDK 2.3 needs ' +
+      'and the Python and JavaScript SDKs read too. `null`: as the card of the agent does, otherwise `plain`.',
     ['list', 'plain']
   )
 }

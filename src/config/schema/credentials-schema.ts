@@ -15,7 +15,8 @@ const optionalText = (description: string): Schema<string | null> => ({
 
 const callers: Schema<readonly string[] | null> = {
   type: ['array', 'null'],
-  description: 'Names of sources in `identity.sources`: the entry applies to callers of these sources. `null`: to all requests, even those without a caller.',
+  description: 'Names of sources in `identity.sources`: the entry applies to callers of these sources. `null`: to all requests, even ' +
+    'those without a caller.',
   default: null,
   items: string('name'),
   minItems: 1,
@@ -63,7 +64,8 @@ export const sentCredentialSchema = mapping('One credential: exactly one of `fro
   ),
   exchange: orNull(
     mapping(
-      'An access token that the authorization server issues in exchange for the verified access token of the caller (RFC 8693). For callers of `jwt` sources only.',
+      'An access token that the authorization server issues in exchange for the verified access token of the caller (RFC 8693). For ' +
+        'callers of `jwt` sources only.',
       ['endpoint', 'client'],
       {
         ...tokenRequest,
@@ -81,7 +83,8 @@ export const sentCredentialSchema = mapping('One credential: exactly one of `fro
 
 const identity = orNull(
   mapping(
-    'A signed header that names the caller to the agent: a JSON Web Token. The agent verifies the token with the key set at `/.well-known/jwks.json` of the gateway. Needs `identity` and `server.publicUrl`. `null`: none.',
+    'A signed header that names the caller to the agent: a JSON Web Token. The agent verifies the token with the key set at ' +
+      '`/.well-known/jwks.json` of the gateway. Needs `identity` and `server.publicUrl`. `null`: none.',
     ['key'],
     {
       header: text('Name of the header.', 'header-name', 'gateway-identity'),
@@ -93,7 +96,8 @@ const identity = orNull(
       ),
       ttl: duration('How long the token is valid.', '60s', '5s', '10m'),
       body: flag(
-        'Whether the token contains the SHA-256 of the body that the agent gets (`body_sha256`). If so, the gateway signs a token for each request. Tokens for `passthrough` paths contain no digest, because the gateway does not read those bodies.',
+        'Whether the token contains the SHA-256 of the body that the agent gets (`body_sha256`). If so, the gateway signs a token for ' +
+          'each request. Tokens for `passthrough` paths contain no digest, because the gateway does not read those bodies.',
         false
       )
     }
@@ -102,12 +106,14 @@ const identity = orNull(
 
 export const credentialsSchema = section('Credentials that the gateway sends to the agent.', {
   client: choice(
-    'Credentials of callers whom `identity` has authenticated. `strip`: the gateway removes the credentials that it has verified. `forward`: the agent gets them too.',
+    'Credentials of callers whom `identity` has authenticated. `strip`: the gateway removes the credentials that it has verified. ' +
+      '`forward`: the agent gets them too.',
     ['strip', 'forward'],
     'strip'
   ),
   send: array(
-    'Credentials that the gateway sends. For each header, the gateway uses the first entry whose `for` matches the caller. The gateway removes these headers from all requests of clients.',
+    'Credentials that the gateway sends. For each header, the gateway uses the first entry whose `for` matches the caller. The gateway ' +
+      'removes these headers from all requests of clients.',
     ref('sentCredential', sentCredentialSchema),
     { maxItems: 100 },
     []

@@ -16,7 +16,8 @@ const chainKeys = mapping('One set of keys. Needs one of `url` and `file`.', [],
 })
 
 export const delegationSchema = orNull(mapping(
-  'Gateways of one trust domain pass a signed chain of callers on to each other, in the header `a2a-delegation`. `access.delegation` says what an agent does with the chain. Anybody can read the public keys at `/.well-known/jwks.json`. `null`: no chains.',
+  'Gateways of one trust domain pass a signed chain of callers on to each other, in the header `a2a-delegation`. `access.delegation` ' +
+    'says what an agent does with the chain. Anybody can read the public keys at `/.well-known/jwks.json`. `null`: no chains.',
   ['gateway', 'trustDomain', 'key'],
   {
     gateway: {
@@ -39,7 +40,8 @@ export const delegationSchema = orNull(mapping(
     ),
     agents: orNull(
       callerWithoutMatch(
-        'Callers that are agents. The gateway rejects their calls without a chain: neither the header `a2a-delegation` nor the claim `act` of their token names who stands behind the call. `null`: a call without a chain is a call of its caller.'
+        'Callers that are agents. The gateway rejects their calls without a chain: neither the header `a2a-delegation` nor the claim ' +
+          '`act` of their token names who stands behind the call. `null`: a call without a chain is a call of its caller.'
       )
     )
   }
@@ -47,11 +49,13 @@ export const delegationSchema = orNull(mapping(
 
 /** Without a default: an agent without the key has that of `accessDefaults`. */
 export const agentDelegationSchema = withoutDefault(orNull(section(
-  'Limits of calls that an agent sends on behalf of somebody else. The chain of callers comes from the header `a2a-delegation`, from the claim `act` of the token (RFC 8693), and from `Via`. `null`: no limits, and the agent gets no chain.',
+  'Limits of calls that an agent sends on behalf of somebody else. The chain of callers comes from the header `a2a-delegation`, from the ' +
+    'claim `act` of the token (RFC 8693), and from `Via`. `null`: no limits, and the agent gets no chain.',
   {
     maxDepth: count('How many agents may stand between the initiator and this agent. 0: only direct calls.', 5, 0, 16),
     initiator: choice(
-      '`authorize`: the access lists must also allow the initiator of the chain to send the request. An agent can then do no more than the caller behind it. `ignore`: only the access of the direct caller counts.',
+      '`authorize`: the access lists must also allow the initiator of the chain to send the request. An agent can then do no more than ' +
+        'the caller behind it. `ignore`: only the access of the direct caller counts.',
       ['authorize', 'ignore'],
       'authorize'
     ),
@@ -64,7 +68,8 @@ export const agentDelegationSchema = withoutDefault(orNull(section(
     mayReach: {
       type: ['array', 'null'],
       description:
-        'Agents that the calls of this agent may reach, directly and through other agents: names of agents, or `gateway/agent`; `*` matches any characters. All gateways of the trust domain enforce the list. `null`: all agents.',
+        'Agents that the calls of this agent may reach, directly and through other agents: names of agents, or `gateway/agent`; `*` ' +
+          'matches any characters. All gateways of the trust domain enforce the list. `null`: all agents.',
       default: null,
       items: { type: 'string', minLength: 1, maxLength: 127 },
       maxItems: 100,
@@ -72,7 +77,8 @@ export const agentDelegationSchema = withoutDefault(orNull(section(
     } as Schema<readonly string[] | null>,
     as: {
       ...orNull(mapping(
-        'The agent, as it authenticates where it calls others. The agent gets a chain that only this caller can use. Needs `subject`, `client` or `spiffe`. `null`: the agent gets no chain.',
+        'The agent, as it authenticates where it calls others. The agent gets a chain that only this caller can use. Needs `subject`, ' +
+          '`client` or `spiffe`. `null`: the agent gets no chain.',
         [],
         {
           source: name('Name of the source in `identity.sources` of the gateways that it calls. Default: any.'),

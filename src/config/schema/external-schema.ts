@@ -11,7 +11,8 @@ export const ASKED_OPERATIONS: readonly string[] = [...OPERATIONS.filter(name =>
 const decisionPoint = mapping('One policy server.', ['url'], {
   url: {
     ...text(
-      'Address of its evaluation endpoint. An address without a path is an origin: the gateway then reads the endpoints from `/.well-known/authzen-configuration`. The gateway follows no redirect.',
+      'Address of its evaluation endpoint. An address without a path is an origin: the gateway then reads the endpoints from ' +
+        '`/.well-known/authzen-configuration`. The gateway follows no redirect.',
       'url'
     ),
     examples: ['https://pdp.example.com/access/v1/evaluation']
@@ -28,7 +29,8 @@ const decisionPoint = mapping('One policy server.', ['url'], {
   ),
   headers: secretHeaders('Headers with credentials, sent with every question, by name.'),
   contextIn: choice(
-    'Where policies of the server read what the gateway knows about the call: in `context`; or in `resource`, where `resource.properties.context` is a copy of `context`, for servers whose policies cannot read `context`, such as Cerbos.',
+    'Where policies of the server read what the gateway knows about the call: in `context`; or in `resource`, where ' +
+      '`resource.properties.context` is a copy of `context`, for servers whose policies cannot read `context`, such as Cerbos.',
     ['context', 'resource'],
     'context'
   ),
@@ -41,7 +43,8 @@ const decisionPoint = mapping('One policy server.', ['url'], {
 })
 
 export const decisionPoints = record(
-  'Policy servers that decide about calls by the OpenID AuthZEN Authorization API 1.0, by name. `external` of an agent, and `external` of a rule, name them.',
+  'Policy servers that decide about calls by the OpenID AuthZEN Authorization API 1.0, by name. `external` of an agent, and `external` ' +
+    'of a rule, name them.',
   'name',
   decisionPoint,
   { maxProperties: 100 },
@@ -71,18 +74,21 @@ const question = mapping('One question.', ['id', 'use'], {
   },
   use: { ...text('Name of the policy server in `decisionPoints`.', 'name'), examples: ['corp'] },
   operations: array(
-    'Operations by their A2A 1.0 names; `messages` (SendMessage and SendStreamingMessage); `Extension` (methods and routes that policies declare); `all`, also methods that nothing declares.',
+    'Operations by their A2A 1.0 names; `messages` (SendMessage and SendStreamingMessage); `Extension` (methods and routes that policies ' +
+      'declare); `all`, also methods that nothing declares.',
     oneOf<string>(ASKED_OPERATIONS),
     { uniqueItems: true, minItems: 1, maxItems: ASKED_OPERATIONS.length },
     ['all']
   ),
   phase: choice(
-    'When to ask: before the agent gets the `request`, before the client gets the `response` or an event of a stream, or `both`. Responses of operations about messages and tasks only.',
+    'When to ask: before the agent gets the `request`, before the client gets the `response` or an event of a stream, or `both`. ' +
+      'Responses of operations about messages and tasks only.',
     ['request', 'response', 'both'],
     'request'
   ),
   send: choice(
-    'What the server gets: `facts` about caller, operation, task and extensions; or also the whole `message`, which is the request object or the result.',
+    'What the server gets: `facts` about caller, operation, task and extensions; or also the whole `message`, which is the request ' +
+      'object or the result.',
     ['facts', 'message'],
     'facts'
   ),

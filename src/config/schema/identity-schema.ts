@@ -7,30 +7,37 @@ import {
 /* `identity.sources.<name>.certificate`: callers by their client certificate. */
 
 const certificateSchema = mapping(
-  'Client certificates. A caller is its SPIFFE ID, if the certificate has one, else its name of the kind `san`; never its common name. Needs `trustDomains`, `san` or both.',
+  'Client certificates. A caller is its SPIFFE ID, if the certificate has one, else its name of the kind `san`; never its common name. ' +
+    'Needs `trustDomains`, `san` or both.',
   ['from'],
   {
     from: choice(
-      'Who has verified the certificate. `tls`: the listener of the gateway, see `server.tls.clientCertificate`. `xfcc` and `rfc9440`: a proxy, which passes it on in `x-forwarded-client-cert` (Envoy, Istio) or `Client-Cert` (RFC 9440).',
+      'Who has verified the certificate. `tls`: the listener of the gateway, see `server.tls.clientCertificate`. `xfcc` and `rfc9440`: a ' +
+        'proxy, which passes it on in `x-forwarded-client-cert` (Envoy, Istio) or `Client-Cert` (RFC 9440).',
       ['tls', 'xfcc', 'rfc9440']
     ),
     proxies: list(
-      'IP addresses and CIDRs of the proxies that may send the header; required for `xfcc` and `rfc9440`. The gateway looks only at the peer that connects directly, and removes the header of all other peers. List only proxies that replace a header of the client: a load balancer in `server.trustedProxies` passes it through.',
+      'IP addresses and CIDRs of the proxies that may send the header; required for `xfcc` and `rfc9440`. The gateway looks only at the ' +
+        'peer that connects directly, and removes the header of all other peers. List only proxies that replace a header of the client: ' +
+        'a load balancer in `server.trustedProxies` passes it through.',
       { ...string('proxy'), examples: ['127.0.0.1/32'] },
       []
     ),
     hops: count(
-      'Number of proxies that add an element to `x-forwarded-client-cert`. The header must have exactly this number of elements; the first is the caller.',
+      'Number of proxies that add an element to `x-forwarded-client-cert`. The header must have exactly this number of elements; the ' +
+        'first is the caller.',
       1, 1, 10
     ),
     trustDomains: list(
-      'Accepted trust domains of SPIFFE IDs, in lower case. The gateway rejects a certificate with a SPIFFE ID of another trust domain, whatever its other names.',
+      'Accepted trust domains of SPIFFE IDs, in lower case. The gateway rejects a certificate with a SPIFFE ID of another trust domain, ' +
+        'whatever its other names.',
       { ...string('trust-domain'), examples: ['prod.example.com'] },
       []
     ),
     san: {
       type: ['string', 'null'],
-      description: 'Kind of subject alternative name that identifies a caller without a SPIFFE ID. The certificate must have exactly one of this kind. `null`: only SPIFFE IDs.',
+      description: 'Kind of subject alternative name that identifies a caller without a SPIFFE ID. The certificate must have exactly one ' +
+        'of this kind. `null`: only SPIFFE IDs.',
       default: null,
       enum: ['dns', 'uri', 'email', null]
     } as Schema<'dns' | 'uri' | 'email' | null>
@@ -40,7 +47,8 @@ const certificateSchema = mapping(
 const keys = mapping('The accepted keys.', ['file'], {
   file: {
     ...text(
-      'File with the digests of the keys, as `a2a-gateway key` prints them: a list of `{id, sha256, client, expires, groups, scopes, tenant}` in YAML; relative to the configuration file. The gateway reads it again when it changes.',
+      'File with the digests of the keys, as `a2a-gateway key` prints them: a list of `{id, sha256, client, expires, groups, scopes, ' +
+        'tenant}` in YAML; relative to the configuration file. The gateway reads it again when it changes.',
       'file'
     ),
     examples: ['secrets/keys.yaml']
@@ -67,7 +75,8 @@ const issuer = {
 }
 
 const audience = array(
-  'Accepted values of the claim `aud`: the audiences of tokens for these agents. `"*"` accepts any token of the issuer, even a token for another service.',
+  'Accepted values of the claim `aud`: the audiences of tokens for these agents. `"*"` accepts any token of the issuer, even a token for ' +
+    'another service.',
   boundedString(1024),
   { minItems: 1, maxItems: 100, uniqueItems: true }
 )
@@ -109,7 +118,8 @@ const jwt = mapping('Access tokens of one issuer: JSON Web Tokens (RFC 7519, RFC
   header: nullable('Header that carries the token, without a scheme. `null`: `Authorization: Bearer`.', 'header-name'),
   algorithms: list('Accepted signature algorithms.', oneOf<string>(ALGORITHMS), ['RS256', 'PS256', 'ES256', 'EdDSA']),
   types: list(
-    'Accepted values of the header `typ`, without `application/`. To reject ID tokens and other JWTs that are not access tokens, list only `at+jwt`.',
+    'Accepted values of the header `typ`, without `application/`. To reject ID tokens and other JWTs that are not access tokens, list ' +
+      'only `at+jwt`.',
     boundedString(100),
     ['at+jwt', 'JWT']
   ),
@@ -121,7 +131,9 @@ const metadataText = (description: string, initial: string): Schema<string> => (
 })
 
 const envoyJwt = mapping(
-  'Access tokens of one issuer that the filter `jwt_authn` of Envoy has verified, for calls through `server.mesh` only. The gateway reads the payload from the metadata that Envoy sends, never from a header, and validates all but the signature. On other listeners, the source finds no callers.',
+  'Access tokens of one issuer that the filter `jwt_authn` of Envoy has verified, for calls through `server.mesh` only. The gateway ' +
+    'reads the payload from the metadata that Envoy sends, never from a header, and validates all but the signature. On other listeners, ' +
+    'the source finds no callers.',
   ['issuer', 'audience'],
   {
     metadata: section('Where the filter writes the payload. Envoy must send the namespace to the gateway.', {
@@ -131,7 +143,8 @@ const envoyJwt = mapping(
     issuer,
     audience,
     header: nullable(
-      'Header in which clients send the token to Envoy, without a scheme; `from_headers` of the provider. The agent does not get it, unless `upstream.credentials.client` is `forward`. `null`: `Authorization: Bearer`.',
+      'Header in which clients send the token to Envoy, without a scheme; `from_headers` of the provider. The agent does not get it, ' +
+        'unless `upstream.credentials.client` is `forward`. `null`: `Authorization: Bearer`.',
       'header-name'
     ),
     ...tokenKeys
@@ -152,7 +165,8 @@ export const sourceSchema = {
 
 const IDENTITY = {
   sources: record(
-    'Sources of callers, by name; the name is a metric label. A caller needs the credentials of one source. The gateway rejects a request with credentials of two sources. A client certificate may come together with the credentials of one other source.',
+    'Sources of callers, by name; the name is a metric label. A caller needs the credentials of one source. The gateway rejects a ' +
+      'request with credentials of two sources. A client certificate may come together with the credentials of one other source.',
     'name',
     sourceSchema,
     { minProperties: 1, maxProperties: 100 }
@@ -170,7 +184,9 @@ export type IdentityKeys = ValuesOf<typeof IDENTITY, 'sources'>
 export const identitySchema: Schema<IdentityKeys | null> = {
   type: ['object', 'null'],
   description:
-    'Who may call the agents. With `identity`, every path of every agent needs a caller: operations, routes of extensions, `passthrough` prefixes, and agents without a card. Exceptions: the public card (`card.public`) and CORS preflights. `null`: the gateway authenticates nobody.',
+    'Who may call the agents. With `identity`, every path of every agent needs a caller: operations, routes of extensions, `passthrough` ' +
+      'prefixes, and agents without a card. Exceptions: the public card (`card.public`) and CORS preflights. `null`: the gateway ' +
+      'authenticates nobody.',
   default: null,
   required: ['sources'],
   properties: IDENTITY,

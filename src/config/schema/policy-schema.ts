@@ -22,7 +22,8 @@ const injection = mapping('One member of metadata. Needs `value`, `fromSecret` o
   fromSecret: secret,
   fromCaller: {
     ...text(
-      'The value is a property of the caller: `subject`, `client`, `tenant`, `source`, or a JSON Pointer into the claims. If the caller has no such value, the gateway adds nothing. With `existing: replace`, it then also removes a member that the client sent.',
+      'The value is a property of the caller: `subject`, `client`, `tenant`, `source`, or a JSON Pointer into the claims. If the caller ' +
+        'has no such value, the gateway adds nothing. With `existing: replace`, it then also removes a member that the client sent.',
       'caller-value'
     ),
     examples: ['subject']
@@ -30,7 +31,8 @@ const injection = mapping('One member of metadata. Needs `value`, `fromSecret` o
   required: flag('With `fromCaller`: whether the gateway rejects a message of a caller without the value. Default: false.'),
   as: choice('Type of the secret: the gateway adds a `text` as a string, and `json` as JSON. Default: `text`.', ['text', 'json']),
   existing: choice(
-    "What to do if the client sends a member of that name: `replace` it with the platform's, `keep` it, or `reject` the request. Default: `replace`.",
+    "What to do if the client sends a member of that name: `replace` it with the platform's, `keep` it, or `reject` the request. " +
+      'Default: `replace`.',
     ['replace', 'keep', 'reject']
   ),
   when: condition('The gateway adds the member only if all of these conditions match.'),
@@ -55,7 +57,9 @@ export const policySchema: Schema = mapping(
         uri: { ...text('The other URI.', 'extension-uri'), examples: ['https://example.com/ext/v0'] },
         relation: {
           ...choice(
-            "`same`: another spelling of the URI, equal everywhere; the agent gets the card's spelling. `satisfies`: another extension that satisfies the requirement for this one; the gateway forwards its URI unchanged. The rules of the policy also run for an alias that the card declares.",
+            "`same`: another spelling of the URI, equal everywhere; the agent gets the card's spelling. `satisfies`: another extension " +
+              'that satisfies the requirement for this one; the gateway forwards its URI unchanged. The rules of the policy also run for ' +
+              'an alias that the card declares.',
             ['same', 'satisfies']
           ),
           examples: ['same']
@@ -74,7 +78,8 @@ export const policySchema: Schema = mapping(
           examples: ['2026-11-28']
         },
         status: choice(
-          'Status of the specification that day: `stable`, a published version; `draft`, a proposal or an experiment that its authors still change; `vendor`, documented by the one product that uses it.',
+          'Status of the specification that day: `stable`, a published version; `draft`, a proposal or an experiment that its authors ' +
+            'still change; `vendor`, documented by the one product that uses it.',
           ['stable', 'draft', 'vendor']
         ),
         summary: sentence('Purpose of the extension, in one or two sentences.', 1000),
@@ -123,11 +128,13 @@ export const policySchema: Schema = mapping(
     },
     inactive: mapping('What to do with data that the extension owns if the extension is not active.', [], {
       request: choice(
-        'In a request that does not activate the extension. `strip` removes the data, and rules then run only if the extension is active; `reject` rejects the request. Default: `forward`.',
+        'In a request that does not activate the extension. `strip` removes the data, and rules then run only if the extension is ' +
+          'active; `reject` rejects the request. Default: `forward`.',
         ['forward', 'strip', 'reject']
       ),
       response: choice(
-        'In a response to a client that did not activate the extension. An extension that only the gateway requested, without `expose`, is not activated for the client. `strip` removes the data. Default: `forward`.',
+        'In a response to a client that did not activate the extension. An extension that only the gateway requested, without `expose`, ' +
+          'is not activated for the client. `strip` removes the data. Default: `forward`.',
         ['forward', 'strip']
       )
     }),
@@ -135,7 +142,9 @@ export const policySchema: Schema = mapping(
       signals: {
         type: 'array',
         description:
-          'Signals, each of which activates the extension: `header` (the client requests it), `listed` (in `message.extensions`), `evidence` (the request contains data it owns), `always`. Rules then run if the extension is active or the request contains data it owns. Default: `header`, and rules always run.',
+          'Signals, each of which activates the extension: `header` (the client requests it), `listed` (in `message.extensions`), ' +
+            '`evidence` (the request contains data it owns), `always`. Rules then run if the extension is active or the request contains ' +
+            'data it owns. Default: `header`, and rules always run.',
         items: { type: 'string', enum: ['header', 'listed', 'evidence', 'always'] },
         minItems: 1,
         maxItems: 4,
@@ -150,19 +159,26 @@ export const policySchema: Schema = mapping(
         ['reject', 'add']
       ),
       required: choice(
-        "Whether clients must request the extension. `card` follows `required` of the agent's card. `observe` follows the card too, but the gateway only records requests without the extension. `always` and `never` also set `required` in the served card. With `card`, the gateway warns when `mode` lowers what the card requires. Default: `card`.",
+        "Whether clients must request the extension. `card` follows `required` of the agent's card. `observe` follows the card too, but " +
+          'the gateway only records requests without the extension. `always` and `never` also set `required` in the served card. With ' +
+          '`card`, the gateway warns when `mode` lowers what the card requires. Default: `card`.',
         ['card', 'observe', 'always', 'never']
       ),
       default: choice('`inject`: the gateway requests the extension for the client. Default: `none`.', ['none', 'inject']),
       callers: caller(
-        'Who may use the extension. All given keys must match. For other callers, and for requests without a caller, no signal activates the extension, and the gateway never requests it. The gateway rejects its methods and routes. It handles data that the extension owns by `inactive.request`, but never forwards the data. Default: everybody.'
+        'Who may use the extension. All given keys must match. For other callers, and for requests without a caller, no signal activates ' +
+          'the extension, and the gateway never requests it. The gateway rejects its methods and routes. It handles data that the ' +
+          'extension owns by `inactive.request`, but never forwards the data. Default: everybody.'
       ),
       onForbidden: choice(
-        'What to do if such a caller names the extension in the header or in `message.extensions`: `reject` the request, or remove the name (`strip`) and evaluate the request without it. Default: `reject`.',
+        'What to do if such a caller names the extension in the header or in `message.extensions`: `reject` the request, or remove the ' +
+          'name (`strip`) and evaluate the request without it. Default: `reject`.',
         ['reject', 'strip']
       ),
       equivalent: choice(
-        'What to do if a caller who may not use the extension names its URI in another spelling. Only lenient agents read it as the same URI: other case of scheme or host, a default port, a trailing slash, percent-encoding, quotes, parameters. `report` records a violation and forwards the request, `reject` rejects the request. Default: `report`.',
+        'What to do if a caller who may not use the extension names its URI in another spelling. Only lenient agents read it as the same ' +
+          'URI: other case of scheme or host, a default port, a trailing slash, percent-encoding, quotes, parameters. `report` records a ' +
+          'violation and forwards the request, `reject` rejects the request. Default: `report`.',
         ['report', 'reject']
       ),
       expose: flag("Whether the client gets the agent's echo of an injected extension. Default: false.")
@@ -170,7 +186,8 @@ export const policySchema: Schema = mapping(
     methods: {
       type: 'object',
       description:
-        'JSON-RPC methods that the extension adds to A2A, by name. The gateway then accepts them. Each may have `need` (the extension must be `active`, the card must have `declared` it, or `none`) and `params`, a JSON Schema.',
+        'JSON-RPC methods that the extension adds to A2A, by name. The gateway then accepts them. Each may have `need` (the extension ' +
+          'must be `active`, the card must have `declared` it, or `none`) and `params`, a JSON Schema.',
       propertyNames: string('method-name'),
       additionalProperties: mapping('One method.', [], {
         need: choice(
@@ -188,7 +205,8 @@ export const policySchema: Schema = mapping(
         verb: { ...choice('HTTP method of the endpoint.', ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']), examples: ['POST'] },
         path: {
           ...text(
-            'Path of the endpoint, below `base`; a segment `{name}` matches any one segment. If several routes match, the one with the earlier literal segment wins.',
+            'Path of the endpoint, below `base`; a segment `{name}` matches any one segment. If several routes match, the one with the ' +
+              'earlier literal segment wins.',
             'route-path'
           ),
           examples: ['/executeCommand']
@@ -223,7 +241,9 @@ export const policySchema: Schema = mapping(
     response: {
       type: 'array',
       description:
-        "Rules for responses. Each rule validates every result separately: the message or task of a response, each task of a list, each event of a stream. The rules ignore messages of the client and `history`. Rules reject and change responses only if both the policy's mode and the agent's `responses` are `enforce`.",
+        'Rules for responses. Each rule validates every result separately: the message or task of a response, each task of a list, each ' +
+          'event of a stream. The rules ignore messages of the client and `history`. Rules reject and change responses only if both the ' +
+          "policy's mode and the agent's `responses` are `enforce`.",
       items: responseRule,
       maxItems: 1000
     },
@@ -237,7 +257,10 @@ export const policySchema: Schema = mapping(
     },
     observe,
     echo: choice(
-      "Whether the response header of activated extensions names this extension, if the policy's mode and the agent's `responses` are `enforce`. `passthrough`: if the agent sends it. `verify`: if the agent sends it, the client requested it, and the card declares it. `synthesize`: also if the agent does not send it, but the response proves that the extension is active. Proof is `extensions` of its message or artifacts, or data that the extension owns. Default: `passthrough`.",
+      "Whether the response header of activated extensions names this extension, if the policy's mode and the agent's `responses` are " +
+        '`enforce`. `passthrough`: if the agent sends it. `verify`: if the agent sends it, the client requested it, and the card ' +
+        'declares it. `synthesize`: also if the agent does not send it, but the response proves that the extension is active. Proof is ' +
+        '`extensions` of its message or artifacts, or data that the extension owns. Default: `passthrough`.',
       ['passthrough', 'verify', 'synthesize']
     ),
     inject: {
@@ -248,11 +271,14 @@ export const policySchema: Schema = mapping(
       maxItems: 100
     },
     integrity: choice(
-      '`verbatim`: if the extension is active, the gateway forwards the body and the extension headers unchanged. If another policy would have to remove something, the gateway rejects the request. Default: `normal`.',
+      '`verbatim`: if the extension is active, the gateway forwards the body and the extension headers unchanged. If another policy ' +
+        'would have to remove something, the gateway rejects the request. Default: `normal`.',
       ['normal', 'verbatim']
     ),
     redact: names(
-      "Secrets in the extension's data: `<metadata key>` or `<metadata key>#<JSON Pointer>`, in which a step may be `*` for all. The gateway removes them from the `history` of tasks in responses, if the policy's mode and the agent's `responses` are `enforce`; otherwise it only records them. The agent always gets the secrets.",
+      "Secrets in the extension's data: `<metadata key>` or `<metadata key>#<JSON Pointer>`, in which a step may be `*` for all. The " +
+        "gateway removes them from the `history` of tasks in responses, if the policy's mode and the agent's `responses` are `enforce`; " +
+        'otherwise it only records them. The agent always gets the secrets.',
       'redaction'
     )
   }

@@ -12,7 +12,8 @@ const OPERATIONS = [
 ]
 
 const keys = <V extends string>(values: readonly V[]): Schema<readonly V[] | undefined> => array(
-  '`caller`: source and subject; `client`: the client of the caller, else its subject; `source`: name in `identity.sources`; `tenant`: of the caller, else of the request; `address`: IPv4 address or /64 of IPv6' +
+  '`caller`: source and subject; `client`: the client of the caller, else its subject; `source`: name in `identity.sources`; `tenant`: ' +
+  'of the caller, else of the request; `address`: IPv4 address or /64 of IPv6' +
     (has(values, 'operation') ? '; `operation`; `extension`: one count for each active extension' : '') +
     (has(values, 'chain')
       ? '; `chain`: a call of an initiator with all calls that agents send for it (`access.delegation`), alone in the list'
@@ -31,12 +32,14 @@ const id = {
 
 const SCOPE = {
   scope: choice(
-    '`process`: one count for this gateway and all its workers. `shared`: one count for all gateways that use the same server in `state.store`.',
+    '`process`: one count for this gateway and all its workers. `shared`: one count for all gateways that use the same server in ' +
+      '`state.store`.',
     ['process', 'shared'],
     'process'
   ),
   onStoreDown: choice(
-    'With `shared`, what to do while the server does not respond. `local`: count in this gateway. `allow`: admit every request. `reject`: respond with 503.',
+    'With `shared`, what to do while the server does not respond. `local`: count in this gateway. `allow`: admit every request. ' +
+      '`reject`: respond with 503.',
     ['local', 'allow', 'reject'],
     'local'
   ),
@@ -48,7 +51,8 @@ const rateSchema = mapping('One limit.', ['id', 'by', 'rate'], {
   by: keys([...BUDGET_KEYS, 'operation', 'extension'] as const),
   rate: {
     ...text(
-      'Number of requests and the time for them, such as `600/1m`. The requests become available one by one during the time. At most 100000 in a second.',
+      'Number of requests and the time for them, such as `600/1m`. The requests become available one by one during the time. At most ' +
+        '100000 in a second.',
       'rate'
     ),
     examples: ['600/1m']
@@ -63,7 +67,9 @@ const rateSchema = mapping('One limit.', ['id', 'by', 'rate'], {
   on: {
     type: ['array', 'string'],
     description:
-      'Operations by their 1.0 names, `messages` (operations that send a message), `Extension` (methods and routes of extensions), or `all`. `all` includes `passthrough` prefixes and agents without a card. Or the text `failures`: requests with invalid credentials. Such an entry replaces the built-in limit of 20 in 10 s and 50 at once by `address`.',
+      'Operations by their 1.0 names, `messages` (operations that send a message), `Extension` (methods and routes of extensions), or ' +
+        '`all`. `all` includes `passthrough` prefixes and agents without a card. Or the text `failures`: requests with invalid ' +
+        'credentials. Such an entry replaces the built-in limit of 20 in 10 s and 50 at once by `address`.',
     default: ['all'],
     'x-format': 'failures',
     items: { type: 'string', enum: ['all', 'messages', ...OPERATIONS] },
@@ -82,7 +88,8 @@ const rateSchema = mapping('One limit.', ['id', 'by', 'rate'], {
     'Name of a policy: only requests in which its extension is active, or that use its methods and routes. `null`: all requests.', 'name'
   ),
   headers: choice(
-    'With `caller` or `client` in `by`: `draft` adds the headers `RateLimit-Policy` and `RateLimit` of the IETF draft to responses, for the limit with the fewest requests left.',
+    'With `caller` or `client` in `by`: `draft` adds the headers `RateLimit-Policy` and `RateLimit` of the IETF draft to responses, for ' +
+      'the limit with the fewest requests left.',
     ['draft', 'none'],
     'draft'
   ),
@@ -122,14 +129,17 @@ const budgetSchema = mapping('One budget.', ['id', 'by', 'of', 'limit', 'window'
     maximum: 1e15
   } as Schema<number | null>,
   remaining: nullable(
-    'With `by: [chain]`: JSON Pointer to the amount that is left in the request, such as `/metadata/tokens_left`. A lower amount than the limit counts, and the gateway lowers the amount that the agent reads. `null`: only the header `a2a-budget` and the signed chain name amounts.',
+    'With `by: [chain]`: JSON Pointer to the amount that is left in the request, such as `/metadata/tokens_left`. A lower amount than ' +
+      'the limit counts, and the gateway lowers the amount that the agent reads. `null`: only the header `a2a-budget` and the signed ' +
+      'chain name amounts.',
     'pointer'
   ),
   ...SCOPE
 })
 
 export const budgetsSchema = array(
-  'Limits of what agents report in responses, such as tokens or cost. Once a budget is spent, the gateway rejects further messages with 429. It never cuts a response.',
+  'Limits of what agents report in responses, such as tokens or cost. Once a budget is spent, the gateway rejects further messages with ' +
+    '429. It never cuts a response.',
   budgetSchema,
   { maxItems: 100 },
   []

@@ -40,7 +40,8 @@ const select: Schema = {
     part: parts,
     metadata,
     event: choice(
-      'The result itself, in the shape of `when.match`: the `first` of a response; each result that is a message or ends its task (`terminal`); the `last` of a stream, when it ends without an error.',
+      'The result itself, in the shape of `when.match`: the `first` of a response; each result that is a message or ends its task ' +
+        '(`terminal`); the `last` of a stream, when it ends without an error.',
       ['first', 'terminal', 'last']
     ),
     result: text(
@@ -99,11 +100,14 @@ export const responseRule = mapping('One rule; needs `count`, `required: true`, 
   schema: source,
   external: askedServer('result'),
   verdict: choice(
-    '`warn`: the gateway records violations and forwards the response. `annotate`: like `warn`, and the header `gateway-decision` or a comment of the stream informs the client. `strip`: the gateway removes the data that breaks the rule (the selected value; the part, if parts are selected). `reject`: the gateway rejects the response. Default: `warn`.',
+    '`warn`: the gateway records violations and forwards the response. `annotate`: like `warn`, and the header `gateway-decision` or a ' +
+      'comment of the stream informs the client. `strip`: the gateway removes the data that breaks the rule (the selected value; the ' +
+      'part, if parts are selected). `reject`: the gateway rejects the response. Default: `warn`.',
     ['reject', 'warn', 'strip', 'annotate']
   ),
   chunked: flag(
-    'Whether a stream may append chunks to an artifact that break the rule alone. The gateway then only records violations of such chunks. Default: text and files may be chunks, each DataPart is whole, and another update may satisfy `count.min` or `required`.'
+    'Whether a stream may append chunks to an artifact that break the rule alone. The gateway then only records violations of such ' +
+      'chunks. Default: text and files may be chunks, each DataPart is whole, and another update may satisfy `count.min` or `required`.'
   ),
   error: mapping('The error of the rejection.', [], {
     message: rejection.properties?.message ?? {},
@@ -128,12 +132,14 @@ const bySubstate = (description: string, format: Format, value: Schema): Schema 
 })
 
 export const taskStates = mapping(
-  "How a task moves through the extension's own states, its substates. Needs one of `taskStates`, `transitions`, `monotonic` and `maxVisits`.",
+  "How a task moves through the extension's own states, its substates. Needs one of `taskStates`, `transitions`, `monotonic` and " +
+    '`maxVisits`.',
   ['from'],
   {
     from: eitherScalar('Where a message or a result contains the substate, a string.'),
     key: eitherScalar(
-      'Where it contains the key of the substate, a string or a number, such as the id of a tool call: each key has a separate state, with its numbers and visits. Selects as many values as `from`, in the same order. A task may have about 400 keys.'
+      'Where it contains the key of the substate, a string or a number, such as the id of a tool call: each key has a separate state, ' +
+        'with its numbers and visits. Selects as many values as `from`, in the same order. A task may have about 400 keys.'
     ),
     taskStates: bySubstate(
       'For each substate, the A2A states that the task may have. A substate that is not listed allows every state.',
@@ -148,7 +154,8 @@ export const taskStates = mapping(
       }
     ),
     transitions: bySubstate(
-      "For each substate, the substates that may follow; `''` means no substate yet. Any substate may follow a substate that is not listed. To report the current substate again is not a transition.",
+      "For each substate, the substates that may follow; `''` means no substate yet. Any substate may follow a substate that is not " +
+        'listed. To report the current substate again is not a transition.',
       'substate-or-none',
       {
         type: 'array',
@@ -179,7 +186,8 @@ const side = {
   select: either,
   pick: {
     description:
-      'JSON Pointers into each value, in which a step may be `*` for all; they select the values to compare. Default: the selected values themselves.',
+      'JSON Pointers into each value, in which a step may be `*` for all; they select the values to compare. Default: the selected ' +
+        'values themselves.',
     type: ['string', 'array'],
     'x-format': 'pointer',
     items: string('pointer'),
@@ -203,14 +211,16 @@ export const correlation = mapping('One comparison. Values are compared as JSON,
     ...side,
     relation: {
       ...choice(
-        'The checked values are a `subset` of the remembered ones, the same set (`equalSet`), one of them (`member`), or the same number of values (`sameLength`).',
+        'The checked values are a `subset` of the remembered ones, the same set (`equalSet`), one of them (`member`), or the same number ' +
+          'of values (`sameLength`).',
         ['subset', 'equalSet', 'member', 'sameLength']
       ),
       examples: ['subset']
     }
   }),
   when: responseCondition(
-    'The gateway compares the values only if the request or result matches all of these conditions. As `when` of a rule in `request` or in `response`.'
+    'The gateway compares the values only if the request or result matches all of these conditions. As `when` of a rule in `request` or ' +
+      'in `response`.'
   ),
   unless: responseCondition('The gateway does not compare the values if all of these conditions match. As `unless` of a rule.'),
   verdict: choice('`warn` records the violation; `reject` rejects the request or the response, if enforced. Default: `reject`.', [
@@ -240,7 +250,8 @@ export const observe: Schema = {
         name: { ...text('Value of the label `metric`, unique in the policy.', 'metric-name'), examples: ['tokens'] },
         type: {
           ...choice(
-            '`counter`: the total of a task. A later result includes the earlier ones, so the gateway counts only the increase. `gauge`: the last value.',
+            '`counter`: the total of a task. A later result includes the earlier ones, so the gateway counts only the increase. `gauge`: ' +
+              'the last value.',
             ['counter', 'gauge']
           ),
           examples: ['counter']

@@ -19,7 +19,9 @@ export const presence = (what: string): Schema<'present' | 'absent' | undefined>
 
 const active = (where: 'request' | 'result'): Schema<string | undefined> => ({
   ...text(
-    `URI of an extension, usually another one, that is active in the request${where === 'request' ? '' : ' that the result responds to'}. Aliases with \`same\` count; the card must declare the extension.`,
+    'URI of an extension, usually another one, that is active in the ' +
+      `request${where === 'request' ? '' : ' that the result responds to'}. Aliases with \`same\` count; the card must declare the ` +
+      'extension.',
     'extension-uri'
   ),
   examples: ['https://example.com/ext/other/v1']
@@ -75,7 +77,8 @@ export const responseCondition = (description: string): Schema => ({
 
 const mediaType: Schema = {
   description:
-    "Media types of the parts; one of them must match. Applies to parts of every kind, unless `data` is true. A parameter value `*` matches any value and captures it under the parameter's name.",
+    'Media types of the parts; one of them must match. Applies to parts of every kind, unless `data` is true. A parameter value `*` ' +
+      "matches any value and captures it under the parameter's name.",
   type: ['string', 'array'],
   'x-format': 'media-type',
   items: string('media-type'),
@@ -115,7 +118,9 @@ export const PART = {
   captures: {
     type: 'object',
     description:
-      "Texts that `fromCard` refers to by name, and where they are: JSON Pointers into the part in the shape of `when.match`, such as `/metadata/$uri/schema`; behind `..`, into the request or the result, such as `../metadata/$uri/schema`. A step `$uri` is the extension's URI.",
+      'Texts that `fromCard` refers to by name, and where they are: JSON Pointers into the part in the shape of `when.match`, such as ' +
+        '`/metadata/$uri/schema`; behind `..`, into the request or the result, such as `../metadata/$uri/schema`. A step `$uri` is the ' +
+        "extension's URI.",
     propertyNames: string('name'),
     additionalProperties: { type: 'string', description: 'Where the text is.', pattern: '^([.][.])?(/[^/]*)+$', examples: ['/mediaType'] },
     minProperties: 1,
@@ -141,11 +146,13 @@ const selector: Schema = {
     part: mapping('Parts of the message; all given conditions must match.', [], PART),
     metadata: metadataSelector,
     header: text(
-      'Name of a request header; each of its lines is a string value. A line whose name has `_` instead of `-` breaks the rule, because some agents treat both names as the same.',
+      'Name of a request header; each of its lines is a string value. A line whose name has `_` instead of `-` breaks the rule, because ' +
+        'some agents treat both names as the same.',
       'header-name'
     ),
     pointer: text(
-      "JSON Pointer into the request object (`params` of JSON-RPC, the body of HTTP+JSON). Fields of the request, message and parts have their A2A 1.0 names, regardless of the client's spelling.",
+      'JSON Pointer into the request object (`params` of JSON-RPC, the body of HTTP+JSON). Fields of the request, message and parts have ' +
+        "their A2A 1.0 names, regardless of the client's spelling.",
       'pointer'
     )
   }),
@@ -168,7 +175,8 @@ export const occurrences: Schema = {
 
 export const freshness: Schema = {
   ...mapping(
-    'Every selected value must be fresh. Needs one of `age`, `ttl` and `expires`; with several, the earliest end applies. A time is a text of RFC 3339, or seconds since 1970.',
+    'Every selected value must be fresh. Needs one of `age`, `ttl` and `expires`; with several, the earliest end applies. A time is a ' +
+      'text of RFC 3339, or seconds since 1970.',
     [],
     {
       age: optionalDuration('Maximum age since `time`.', '1s', '8760h'),
@@ -184,7 +192,8 @@ export const freshness: Schema = {
 }
 
 const unique = mapping(
-  'Rejects a selected value that the gateway has accepted before, such as a replayed nonce or payment id. Requests to the agent that break no rule store their values in `state.store`. Not with `verdict: strip`.',
+  'Rejects a selected value that the gateway has accepted before, such as a replayed nonce or payment id. Requests to the agent that ' +
+    'break no rule store their values in `state.store`. Not with `verdict: strip`.',
   ['window'],
   {
     window: {
@@ -211,7 +220,8 @@ const alone = (key: string, value: Schema): Schema => ({
 const FILE = alone('file', text('A JSON or YAML file with one schema; relative to the configuration file.', 'file'))
 const REF = alone('ref', text('URI of a schema in one of `bundles`; its fragment may be a JSON Pointer.', 'uri'))
 const FROM_DISK =
-  'Instead of the schema, you can write `{file: path}` for a JSON or YAML file, or `{ref: URI}` for a schema of `bundles`. An inline schema may contain `{file: path}` in place of a schema, and `$ref` with the URI of a bundle.'
+  'Instead of the schema, you can write `{file: path}` for a JSON or YAML file, or `{ref: URI}` for a schema of `bundles`. An inline ' +
+    'schema may contain `{file: path}` in place of a schema, and `$ref` with the URI of a bundle.'
 
 export const diskSource = (description: string): Schema => ({
   type: ['object', 'boolean'],
@@ -221,7 +231,11 @@ export const diskSource = (description: string): Schema => ({
 
 export const source: Schema = {
   type: ['object', 'boolean'],
-  description: `JSON Schema that every selected value must satisfy. ${FROM_DISK} Or only \`fromCard\`: JSON Pointers into the agent's card; the first that resolves is the schema. Or only \`enumFromCard\`: one such pointer to the allowed values, in which \`*\` matches every item. \`{self}\` is the index of the extension in \`capabilities.extensions\`. \`{name}\` is the value captured by a media type parameter \`name=*\` or by \`captures\`. \`{member=name}\` is the item of a list whose member has that value. If a step ends in \`?\`, the card may lack the rest, and every value is then valid.`,
+  description: `JSON Schema that every selected value must satisfy. ${FROM_DISK} Or only \`fromCard\`: JSON Pointers into the agent's ` +
+    'card; the first that resolves is the schema. Or only `enumFromCard`: one such pointer to the allowed values, in which `*` ' +
+    'matches every item. `{self}` is the index of the extension in `capabilities.extensions`. `{name}` is the value captured by a ' +
+    'media type parameter `name=*` or by `captures`. `{member=name}` is the item of a list whose member has that value. If a step ' +
+    'ends in `?`, the card may lack the rest, and every value is then valid.',
   allOf: [
     alone('fromCard', {
       type: 'array',
@@ -246,7 +260,8 @@ export const rejection = mapping('The error of the rejection.', [], {
     maxLength: 500
   },
   reason: text(
-    'The gateway\'s reason in the error, in a separate `ErrorInfo`. Default: that of the class. The reason of A2A for the class stays beside it.',
+    'The gateway\'s reason in the error, in a separate `ErrorInfo`. Default: that of the class. The reason of A2A for the class stays ' +
+      'beside it.',
     'reason'
   )
 })
@@ -256,12 +271,15 @@ export const onUnknown = (description: string): Schema => choice(description, ['
 /** `external` of a rule. */
 export const askedServer = (what: 'request' | 'result'): Schema =>
   text(
-    `Name of a policy server in \`decisionPoints\`, in the place of \`schema\`: the server gets the values that the rule selects from the ${what}, and decides whether they pass. It is not asked when the rule selects nothing.`,
+    'Name of a policy server in `decisionPoints`, in the place of `schema`: the server gets the values that the rule selects from ' +
+      `the ${what}, and decides whether they pass. It is not asked when the rule selects nothing.`,
     'name'
   )
 
 const pause: Schema = mapping(
-  'A person must agree. If the request breaks the rule, the gateway keeps the request and responds with a task in this state, instead of an error. A later message on the task that has the evidence lets the request pass. Only for rules that reject, and for `SendMessage` and `SendStreamingMessage` over HTTP and gRPC. Otherwise the rule rejects the request with its error.',
+  'A person must agree. If the request breaks the rule, the gateway keeps the request and responds with a task in this state, instead of ' +
+    'an error. A later message on the task that has the evidence lets the request pass. Only for rules that reject, and for ' +
+    '`SendMessage` and `SendStreamingMessage` over HTTP and gRPC. Otherwise the rule rejects the request with its error.',
   ['state', 'text', 'evidence'],
   {
     state: {
@@ -312,7 +330,8 @@ export const rule = mapping('One rule; needs `count`, `required: true`, `notOlde
   when: taskCondition('The rule applies only if all of these conditions match.'),
   unless: taskCondition('The rule does not apply if all of these conditions match.'),
   required: required(
-    'Whether the rule must select at least one value. `schema` applies to selected values only, so without `required` and `count` a request without the value passes.'
+    'Whether the rule must select at least one value. `schema` applies to selected values only, so without `required` and `count` a ' +
+      'request without the value passes.'
   ),
   count: occurrences,
   notOlderThan: freshness,
@@ -320,7 +339,8 @@ export const rule = mapping('One rule; needs `count`, `required: true`, `notOlde
   schema: source,
   external: askedServer('request'),
   verdict: choice(
-    '`warn`: the gateway records violations and forwards the request, in every mode. `strip`: the gateway records and removes the data that breaks the rule (the selected value; the part, if parts are selected; the line of a header). Default: `reject`.',
+    '`warn`: the gateway records violations and forwards the request, in every mode. `strip`: the gateway records and removes the data ' +
+      'that breaks the rule (the selected value; the part, if parts are selected; the line of a header). Default: `reject`.',
     ['reject', 'warn', 'strip']
   ),
   onUnknown: onUnknown(

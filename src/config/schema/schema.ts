@@ -58,7 +58,8 @@ const shedding = section(
   'When the process is overloaded, the gateway rejects new calls with 503 and Retry-After. Calls in flight continue. Measured once a second.',
   {
     eventLoopDelay: duration(
-      'Maximum delay of the event loop, averaged over one second. The process is overloaded after two such seconds in a row. 0s disables the check.',
+      'Maximum delay of the event loop, averaged over one second. The process is overloaded after two such seconds in a row. 0s disables ' +
+        'the check.',
       '1s', '0s', '1m'
     ),
     eventLoopUtilization: fraction('Maximum share of a second that the process is busy; 0 disables the check.', 0),
@@ -122,7 +123,8 @@ const card = section("The agent's AgentCard.", {
   extended: {
     type: ['object', 'null'],
     description:
-      'Load the authenticated extended card too, with the credentials in `headers`, and enforce both cards together. `null`: the gateway does not load it.',
+      'Load the authenticated extended card too, with the credentials in `headers`, and enforce both cards together. `null`: the gateway ' +
+        'does not load it.',
     default: null,
     properties: {
       headers: secretHeaders('Headers with credentials, sent with the request for the extended card, by name.')
@@ -130,7 +132,9 @@ const card = section("The agent's AgentCard.", {
     additionalProperties: false
   } as Schema<{ readonly headers: SecretHeaders } | null>,
   public: choiceOrNull(
-    'The card for callers without credentials: `full`, `minimal` (what a client needs to call the agent, without skills and details) or `none` (401). With `minimal` and `none`, a caller whose own credentials the agent accepts for the card gets the full card. `null`: `none` with `headers`, otherwise `full`.',
+    'The card for callers without credentials: `full`, `minimal` (what a client needs to call the agent, without skills and details) or ' +
+      '`none` (401). With `minimal` and `none`, a caller whose own credentials the agent accepts for the card gets the full card. ' +
+      '`null`: `none` with `headers`, otherwise `full`.',
     ['full', 'minimal', 'none']
   ),
   onUnavailable: choice(
@@ -138,34 +142,41 @@ const card = section("The agent's AgentCard.", {
     ['reject', 'forward'], 'reject'
   ),
   changes: choice(
-    '`apply`: a new card is in use at once. `hold`: a new or changed card waits until `agents.lock` beside the configuration file has it; the agreed card stays in use. `a2a-gateway agents lock` writes the file.',
+    '`apply`: a new card is in use at once. `hold`: a new or changed card waits until `agents.lock` beside the configuration file has ' +
+      'it; the agreed card stays in use. `a2a-gateway agents lock` writes the file.',
     ['apply', 'hold'],
     'apply'
   ),
   texts: choice(
-    'Texts of the card that give instructions to models, or contain invisible characters, secrets or internal addresses. `report`: `check --live` and `agents diff` report them. `strip`: the gateway also removes them from the served card.',
+    'Texts of the card that give instructions to models, or contain invisible characters, secrets or internal addresses. `report`: ' +
+      '`check --live` and `agents diff` report them. `strip`: the gateway also removes them from the served card.',
     ['report', 'strip'],
     'report'
   ),
   interfaces: list(
-    'Additional path prefixes that interfaces of the card may have, from the root of the agent\'s origin. The path of `upstream.url` is always allowed; `/` allows all paths. The gateway does not serve interfaces at other paths, because they could belong to another agent.',
+    'Additional path prefixes that interfaces of the card may have, from the root of the agent\'s origin. The path of `upstream.url` is ' +
+      'always allowed; `/` allows all paths. The gateway does not serve interfaces at other paths, because they could belong to another agent.',
     string('path'),
     []
   ),
   signature: choice(
-    '`strip`: the gateway rewrites the served card and removes its signatures. `resign`: it rewrites the card and signs it with `sign`. `verbatim`: it serves the card unchanged.',
+    '`strip`: the gateway rewrites the served card and removes its signatures. `resign`: it rewrites the card and signs it with `sign`. ' +
+      '`verbatim`: it serves the card unchanged.',
     ['strip', 'resign', 'verbatim'],
     'strip'
   ),
   ...cardSecurity,
   advertise: array(
-    'Extensions that the gateway adds to the served card and enforces as if the agent declared them. If the agent declares the same extension, the gateway merges both declarations. The extension is required if either declaration requires it. Not allowed with `signature: verbatim`.',
+    'Extensions that the gateway adds to the served card and enforces as if the agent declared them. If the agent declares the same ' +
+      'extension, the gateway merges both declarations. The extension is required if either declaration requires it. Not allowed with ' +
+      '`signature: verbatim`.',
     ref('advertised', advertisedSchema),
     { maxItems: 64 },
     []
   ),
   schemas: record<InlineSchema>(
-    "JSON Schemas by name, added to the root key `schemas` of the served card; `fromCard` finds them there. They replace the card's schemas of the same name. Not allowed with `signature: verbatim`.",
+    "JSON Schemas by name, added to the root key `schemas` of the served card; `fromCard` finds them there. They replace the card's " +
+      'schemas of the same name. Not allowed with `signature: verbatim`.',
     'schema-name',
     { type: ['object', 'boolean'], description: 'One JSON Schema.' },
     { maxProperties: 200 },
@@ -187,19 +198,24 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   }),
   protocol: section('Versions and readings of the protocol.', {
     unknownMinor: choice(
-      'Interfaces of the card and requests with a minor version of A2A 1 that the gateway does not know, such as 1.1. `carry`: apply the rules of 1.0. `reject`: do not serve the interfaces, and reject the requests.',
+      'Interfaces of the card and requests with a minor version of A2A 1 that the gateway does not know, such as 1.1. `carry`: apply the ' +
+        'rules of 1.0. `reject`: do not serve the interfaces, and reject the requests.',
       ['carry', 'reject'],
       'carry'
     ),
     backslashNames: choice(
-      'JSON requests with a member name such as `\\u00` or `https:\\/\\/a`, in which a backslash reads like the beginning of an escape. On Node 24, such a name can hide members of later requests from the agent. `reject` these requests, or `forward` them to agents that do not run on Node 24.',
+      'JSON requests with a member name such as `\\u00` or `https:\\/\\/a`, in which a backslash reads like the beginning of an escape. ' +
+        'On Node 24, such a name can hide members of later requests from the agent. `reject` these requests, or `forward` them to agents ' +
+        'that do not run on Node 24.',
       ['forward', 'reject'],
       'reject'
     )
   }),
   cors: section('Calls from pages of other origins (CORS).', {
     origins: list(
-      'Origins whose pages may call the agent, such as `https://app.example.com`; `*` is every origin. The gateway then responds to preflights itself, and replaces the `Access-Control-*` headers of the agent. Empty: the policy of the agent, which the gateway also applies to the card and to its own responses.',
+      'Origins whose pages may call the agent, such as `https://app.example.com`; `*` is every origin. The gateway then responds to ' +
+        'preflights itself, and replaces the `Access-Control-*` headers of the agent. Empty: the policy of the agent, which the gateway ' +
+        'also applies to the card and to its own responses.',
       string('origin'),
       []
     ),
@@ -211,7 +227,8 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     'enforce'
   ),
   enforceOn: choice(
-    'Operations for which the gateway checks required extensions: `all` but the extended card, or `messages` (operations that send a message, methods and routes of extensions). A2A requires the error on every request that lacks a required extension.',
+    'Operations for which the gateway checks required extensions: `all` but the extended card, or `messages` (operations that send a ' +
+      'message, methods and routes of extensions). A2A requires the error on every request that lacks a required extension.',
     ['messages', 'all'],
     'all'
   ),
@@ -230,19 +247,23 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   push: pushSchema,
   external: externalSchema,
   responses: choice(
-    'What to do with violations in responses: `enforce` applies the verdict of the rule, `observe` only records violations, `off` evaluates no responses.',
+    'What to do with violations in responses: `enforce` applies the verdict of the rule, `observe` only records violations, `off` ' +
+      'evaluates no responses.',
     ['enforce', 'observe', 'off'],
     'observe'
   ),
   jsonSchema: section("How the gateway reads the JSON Schemas of the agent's card, and those schemas of policies that state `$schema`.", {
     formats: choice(
-      '`assert`: a value that does not match `format` is invalid. `annotate`: the gateway ignores `format`. `draft`: `assert` for draft-07, and for schemas with the vocabulary `format-assertion` of 2020-12, or `format` of 2019-09 as `true`, in `$vocabulary`; `annotate` for other schemas of 2019-09 and 2020-12. Schemas of policies without `$schema` always assert.',
+      '`assert`: a value that does not match `format` is invalid. `annotate`: the gateway ignores `format`. `draft`: `assert` for ' +
+        'draft-07, and for schemas with the vocabulary `format-assertion` of 2020-12, or `format` of 2019-09 as `true`, in ' +
+        '`$vocabulary`; `annotate` for other schemas of 2019-09 and 2020-12. Schemas of policies without `$schema` always assert.',
       ['draft', 'assert', 'annotate'],
       'draft'
     )
   }),
   extensions: list(
-    'Policies of the agent, each by its name in `extensions` or in the built-in catalogue. To change a policy for this agent, use the name with keys: `{x: {mode: observe}}`.',
+    'Policies of the agent, each by its name in `extensions` or in the built-in catalogue. To change a policy for this agent, use the ' +
+      'name with keys: `{x: {mode: observe}}`.',
     {
       type: ['string', 'object'],
       propertyNames: string('name'),
@@ -261,7 +282,8 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
 
 const state = section('State of tasks that the gateway remembers, for policies that use it.', {
   store: text(
-    '`memory`, or the URL of a Redis or Valkey server that several gateways share: `redis://` or `rediss://`. Put a password into an environment variable.',
+    '`memory`, or the URL of a Redis or Valkey server that several gateways share: `redis://` or `rediss://`. Put a password into an ' +
+      'environment variable.',
     'store',
     'memory'
   ),
@@ -284,23 +306,27 @@ const telemetry = section('Logs, traces, metrics and audit lines.', {
   }),
   traces: section('OpenTelemetry traces, set up by the OTEL_* variables.', {
     enabled: flag(
-      'Whether to send traces. Default: when `OTEL_TRACES_EXPORTER`, `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set.'
+      'Whether to send traces. Default: when `OTEL_TRACES_EXPORTER`, `OTEL_EXPORTER_OTLP_ENDPOINT` or ' +
+        '`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set.'
     )
   }),
   metrics: section('Metrics, at `/metrics` of the admin listener.', {
     exemplars: flag(
-      'Whether the histograms of calls include exemplars: the trace and span of the last traced call in each bucket. `/metrics` then also serves the OpenMetrics format.',
+      'Whether the histograms of calls include exemplars: the trace and span of the last traced call in each bucket. `/metrics` then ' +
+        'also serves the OpenMetrics format.',
       false
     )
   }),
   audit: section('The audit log, on stdout.', {
     enabled: flag('Whether to write one line for each request or response that was rejected, broke an observed rule or was changed.', true),
     forwarded: flag(
-      'Whether to write also one line for each call that was forwarded, and one for each change of a task\'s state. The gateway then reads every response.',
+      'Whether to write also one line for each call that was forwarded, and one for each change of a task\'s state. The gateway then ' +
+        'reads every response.',
       false
     ),
     observedLines: count(
-      'Maximum number of audit lines per second for each rule in observe mode, in each process. At the end of the second, one line contains the number of omitted lines.',
+      'Maximum number of audit lines per second for each rule in observe mode, in each process. At the end of the second, one line ' +
+        'contains the number of omitted lines.',
       20,
       0,
       100000
@@ -319,20 +345,23 @@ const root = mapping('The configuration file of a2a-gateway.', ['version', 'agen
   extensions: {
     type: 'object',
     description:
-      "Policies by name. A policy without `uri` and `uriPattern` changes the catalogue's policy of that name: its keys replace the catalogue's. In `about`, `activation`, `card`, `inactive`, `methods` and `owns`, a member replaces only the member of the same name.",
+      "Policies by name. A policy without `uri` and `uriPattern` changes the catalogue's policy of that name: its keys replace the " +
+        "catalogue's. In `about`, `activation`, `card`, `inactive`, `methods` and `owns`, a member replaces only the member of the same name.",
     default: {},
     properties: {
       from: {
         type: ['string', 'object'],
         description:
-          'Directory of policies beside the built-in catalogue, relative to the configuration file: each `NAME.yaml` is the policy `NAME`. Agents list these policies by name, as those of the catalogue. No policy can have the name `from`.',
+          'Directory of policies beside the built-in catalogue, relative to the configuration file: each `NAME.yaml` is the policy ' +
+            '`NAME`. Agents list these policies by name, as those of the catalogue. No policy can have the name `from`.',
         'x-format': 'file-or-directory',
         examples: ['policies'],
         required: ['directory'],
         properties: {
           directory: { ...text('The directory.', 'file-or-directory'), examples: ['policies'] },
           replace: list(
-            'Names of built-in policies that policies of the directory replace. A policy of the directory with the name of a built-in one is otherwise an error.',
+            'Names of built-in policies that policies of the directory replace. A policy of the directory with the name of a built-in ' +
+              'one is otherwise an error.',
             string('name'),
             []
           )

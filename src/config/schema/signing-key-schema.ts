@@ -20,7 +20,8 @@ export const signingKey = (example: string) => ({
   key: mapping('The private key.', ['file'], {
     file: {
       ...text(
-        'PEM file without a password: EC P-256 (ES256), Ed25519 (EdDSA), or RSA of 2048 bits or more (RS256); relative to the configuration file. The gateway reads it again when it changes.',
+        'PEM file without a password: EC P-256 (ES256), Ed25519 (EdDSA), or RSA of 2048 bits or more (RS256); relative to the ' +
+          'configuration file. The gateway reads it again when it changes.',
         'file'
       ),
       examples: [example]
@@ -28,7 +29,8 @@ export const signingKey = (example: string) => ({
   }),
   kid,
   publish: array(
-    'Additional keys in the key set of the gateway. List the next key before you sign with it. List a previous key until nothing that it signed is in use.',
+    'Additional keys in the key set of the gateway. List the next key before you sign with it. List a previous key until nothing that it ' +
+      'signed is in use.',
     published(example.replace('.pem', '-next.pub.pem')),
     { maxItems: 16 },
     []

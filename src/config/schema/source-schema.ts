@@ -3,13 +3,15 @@ import type { JsonObject } from '#wire/json/object.js'
 import { array, boundedString, choice, count, duration, list, mapping, nullable, orNull, section, string, text } from './schema-builder.js'
 import type { Schema, TypeOf } from './schema-builder.js'
 
-const keys = orNull(section('Keys that sign the catalog or its cards, for `admit: signed`. Needs one of `url` and `file`. `null`: the keys of `agent.card.verify`.', {
+const keys = orNull(section('Keys that sign the catalog or its cards, for `admit: signed`. Needs one of `url` and `file`. `null`: the ' +
+  'keys of `agent.card.verify`.', {
   url: nullable('URL of a JSON Web Key Set: https, or http on this machine.', 'issuer'),
   file: nullable('File with a JSON Web Key Set, relative to this file.', 'file'),
   maxStale: duration('How long fetched keys stay in use while their URL cannot be reached.', '24h', '1m', '720h')
 }))
 
-const kubernetes = orNull(mapping('Kubernetes Services as a source: one agent for each Service that the selector matches. `null`: the source is a catalog.', [
+const kubernetes = orNull(mapping('Kubernetes Services as a source: one agent for each Service that the selector matches. `null`: the ' +
+  'source is a catalog.', [
   'namespaces', 'selector'
 ], {
   namespaces: {
@@ -29,7 +31,8 @@ const kubernetes = orNull(mapping('Kubernetes Services as a source: one agent fo
   } as Schema<string>,
   port: {
     type: ['string', 'null'],
-    description: 'Name or number of the port of each Service; the annotation `a2a-gateway.io/port` replaces it. `null`: the only port of the Service, or its port named `a2a` or `http`.',
+    description: 'Name or number of the port of each Service; the annotation `a2a-gateway.io/port` replaces it. `null`: the only port of ' +
+      'the Service, or its port named `a2a` or `http`.',
     default: null,
     maxLength: 63
   } as Schema<string | null>,
@@ -59,24 +62,30 @@ const source = mapping('One source.', ['name', 'agent'], {
     ),
     publisher: {
       type: ['string', 'null'],
-      description: 'Identifier of the publisher that an entry must name, such as `did:web:example.com`. `null`: any. An entry only claims its publisher; a signature can prove the claim.',
+      description: 'Identifier of the publisher that an entry must name, such as `did:web:example.com`. `null`: any. An entry only ' +
+        'claims its publisher; a signature can prove the claim.',
       default: null,
       maxLength: 2000
     } as Schema<string | null>
   }),
   agent: {
     type: 'object',
-    description: 'Template: keys of each agent of the source, as in `agents`, without `upstream.url` and `card.url`, which come from the source. `path` is required. `{name}` in `path` and `name` is the name of the entry: the last part of its identifier in lower case, or the name of the Service.',
+    description: 'Template: keys of each agent of the source, as in `agents`, without `upstream.url` and `card.url`, which come from the ' +
+      'source. `path` is required. `{name}` in `path` and `name` is the name of the entry: the last part of its identifier in lower ' +
+      'case, or the name of the Service.',
     examples: [{ path: '/agents/{name}', extensions: ['traceability'] }]
   } as Schema<JsonObject>,
   admit: choice(
-    'Which entries become agents: `pinned` those in `agents.lock`, with the same address of the card (of the agent, if the catalog itself has the card), and `card.changes: hold` for each; `signed` those of a catalog that a key of `keys` has signed, and those whose card a key of `agent.card.verify` has signed; `all` every entry. Entries that wait are in `/agent-sources`.',
+    'Which entries become agents: `pinned` those in `agents.lock`, with the same address of the card (of the agent, if the catalog ' +
+      'itself has the card), and `card.changes: hold` for each; `signed` those of a catalog that a key of `keys` has signed, and those ' +
+      'whose card a key of `agent.card.verify` has signed; `all` every entry. Entries that wait are in `/agent-sources`.',
     ['pinned', 'signed', 'all'],
     'pinned'
   ),
   keys,
   allowPrivate: list(
-    'Networks (CIDR) in which addresses of entries and cards may be although they are private, local or reserved. With a network, the addresses may also be http. Empty: only public addresses, over https.',
+    'Networks (CIDR) in which addresses of entries and cards may be although they are private, local or reserved. With a network, the ' +
+      'addresses may also be http. Empty: only public addresses, over https.',
     string('proxy'),
     []
   ),
@@ -87,7 +96,8 @@ const source = mapping('One source.', ['name', 'agent'], {
 })
 
 export const agentSourcesSchema = array(
-  'Sources of agents: AI Catalogs, and Services of Kubernetes. The agents of the file come first: no source can replace or move an agent of the file, or an agent of an earlier source.',
+  'Sources of agents: AI Catalogs, and Services of Kubernetes. The agents of the file come first: no source can replace or move an agent ' +
+    'of the file, or an agent of an earlier source.',
   source,
   { maxItems: 50 },
   []

@@ -148,14 +148,16 @@ export const NEGOTIATION_CASES: readonly Case[] = casesOf([
           status: 400,
           headers: [['Content-Type', 'application/a2a+json']],
           pieces: [
-        `{"error":{"code":400,"status":"FAILED_PRECONDITION","message":"needs ${A}","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"EXTENSION_SUPPORT_REQUIRED","domain":"a2a-protocol.org"}]}}`
+            '{"error":{"code":400,"status":"FAILED_PRECONDITION","message":"needs ' +
+          `${A}","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"EXTENSION_SUPPORT_REQUIRED","domain":"a2a-protocol.org"}]}}`
           ]
         }
       : {
           status: 200,
           headers: [['Content-Type', 'application/json']],
           pieces: [
-        `{"jsonrpc":"2.0","id":"${CALL}","error":{"code":-32008,"message":"needs ${A}","data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"EXTENSION_SUPPORT_REQUIRED","domain":"a2a-protocol.org"}]}}`
+        `{"jsonrpc":"2.0","id":"${CALL}","error":{"code":-32008,"message":"needs ` +
+          `${A}","data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"EXTENSION_SUPPORT_REQUIRED","domain":"a2a-protocol.org"}]}}`
           ]
         },
     expect: [ONCE, SAME_STATUS, SAME_BYTES]

@@ -46,7 +46,8 @@ const FRAMING: readonly Row[] = [
   ),
   raw(
     'SMUGGLED-SPACE', 'a space before the colon hides no framing', 'RFC 9112 §5.1',
-    `POST {path} HTTP/1.1\r\n${HOST}${JSON_HEADERS}Content-Length: ${BODY.length + SMUGGLED.length}\r\nTransfer-Encoding : chunked\r\n\r\n${BODY}${SMUGGLED}`,
+    `POST {path} HTTP/1.1\r\n${HOST}${JSON_HEADERS}Content-Length: ${BODY.length + SMUGGLED.length}\r\nTransfer-Encoding : ` +
+      `chunked\r\n\r\n${BODY}${SMUGGLED}`,
     [rejectedOr(absent('Transfer-Encoding'), absent('Transfer-Encoding '))]
   ),
   raw('TWO-LENGTHS', 'two different lengths are rejected', 'RFC 9112 §6.3', post(`Content-Length: 5\r\n${length()}`), [NEVER]),

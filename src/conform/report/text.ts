@@ -13,7 +13,8 @@ export function reportText (report: Report, colours: boolean): string {
   for (const reportedCase of report.cases.filter(({ outcome }) => outcome === 'failed' || outcome === 'error')) {
     const mark = reportedCase.outcome === 'error' ? 'error' : `failed ${reportedCase.level.toUpperCase()}`
     lines.push(
-      `${colour(mark, reportedCase.outcome === 'error' ? 'red' : COLOURS[reportedCase.level])} ${colour(reportedCase.id, 'bold')}: ${reportedCase.name} (${reportedCase.spec_ref})`
+      `${colour(mark, reportedCase.outcome === 'error' ? 'red' : COLOURS[reportedCase.level])} ${colour(reportedCase.id, 'bold')}: ` +
+        `${reportedCase.name} (${reportedCase.spec_ref})`
     )
     lines.push(...reportedCase.lines.map(line => `    ${line}`))
   }

@@ -77,7 +77,8 @@ function addressProblem (card: Card, { direct, through }: Context): Lines {
   return wrong.length === 0
     ? null
     : [
-        'the card names addresses that do not lead to the proxy', `  through:  ${[...new Set(wrong)].join(', ').replaceAll(/:\d+/g, ':{port}')}`
+        'the card names addresses that do not lead to the proxy', '  through:  ' +
+          `${[...new Set(wrong)].join(', ').replaceAll(/:\d+/g, ':{port}')}`
       ]
 }
 

@@ -97,7 +97,10 @@ function requestProblem (part: 'method' | 'target' | 'body' | 'messages', caseRu
     const { exchange } = through
     return [
       'the request did not reach the agent',
-      `  through:  ${exchange.status === 0 ? exchange.problem ?? 'no response' : `status ${exchange.status}, ${printable(exchange.body.subarray(0, 120))}`}`
+      `  through:  ${exchange.status === 0
+? exchange.problem ?? 'no response'
+: `status ${exchange.status}, ` +
+        `${printable(exchange.body.subarray(0, 120))}`}`
     ]
   }
   if (before === undefined || direct === null) return ['the request did not reach the agent directly']

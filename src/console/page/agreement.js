@@ -21,7 +21,10 @@ export function agreementSection (name, agreement) {
     h(
       'p',
       null,
-      reason === 'new' ? 'Nobody has agreed on a card of this agent. ' : 'The agent serves a card that nobody has agreed on. The agreed card stays in use. ',
+      reason === 'new'
+        ? 'Nobody has agreed on a card of this agent. '
+        : 'The agent serves a card that nobody has agreed on. The agreed ' +
+        'card stays in use. ',
       'Since ',
       h('time', { datetime: since }, new Date(since).toLocaleString('en-GB')),
       versions > 1 ? `, ${counted(versions, 'different card')}` : null,

@@ -44,7 +44,8 @@ function heldView (held) {
     h(
       'p',
       { class: 'lead' },
-      `Compared with the agreed card, ${counted(changed, 'value')} changed, ${counted(added, 'line')} added and ${counted(removed, 'line')} removed.`
+      `Compared with the agreed card, ${counted(changed, 'value')} changed, ${counted(added, 'line')} added and ` +
+        `${counted(removed, 'line')} removed.`
     ),
     linesOf(held, 'The card that waits, with its differences from the agreed card')
   )

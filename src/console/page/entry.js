@@ -34,7 +34,10 @@ export function summaryLine (entry) {
     h(
       'span',
       { class: 'what mono' },
-      entry.rule === null ? h('span', { class: 'dim' }, `${entry.grpcStatus ?? (entry.status || 'forwarded')} in ${duration(entry.milliseconds / 1000)}`) : data(entry.rule)
+      entry.rule === null
+        ? h('span', { class: 'dim' }, `${entry.grpcStatus ?? (entry.status || 'forwarded')} in ` +
+        `${duration(entry.milliseconds / 1000)}`)
+        : data(entry.rule)
     )
   ]
 }

@@ -35,7 +35,8 @@ export function extensionsPage (element, params) {
       h('p', { class: 'field inline' }, h('label', { for: 'find' }, 'Find'), filter),
       h('p', { class: 'field inline' }, h('label', { for: 'group' }, 'By'), group)
     ),
-    h('p', { class: 'lead' }, 'The extensions that each agent declares, what the gateway enforces for them, and how calls used them since the start.'),
+    h('p', { class: 'lead' }, 'The extensions that each agent declares, what the gateway enforces for them, and how calls used them ' +
+      'since the start.'),
     problem,
     table
   )
@@ -147,7 +148,10 @@ function contents ({ has: { rules, methods, routes, evidence, offered }, declare
   ].filter(([value]) => value > 0).map(([value, ...nouns]) => counted(value, ...nouns))
   const text = parts.length === 0 ? 'no rules' : parts.join(', ')
   if (declared !== null || required !== null) return text
-  return offered === 0 ? `${text}; idle: not declared` : `${text}; not declared, ${counted(offered, 'method or route', 'methods or routes')} offered`
+  return offered === 0
+    ? `${text}; idle: not declared`
+    : `${text}; not declared, ` +
+    `${counted(offered, 'method or route', 'methods or routes')} offered`
 }
 
 /** Calls of methods and routes that the extension adds. */

@@ -14,7 +14,8 @@ export function policyPanel (element, name, params) {
       h(
         'p',
         { class: 'lead' },
-        "Each line with the layer it comes from: an agent's own list wins over the file's policies, and these over the built-in catalogue and the directory of extensions.from."
+        "Each line with the layer it comes from: an agent's own list wins over the file's policies, and these over the built-in " +
+          'catalogue and the directory of extensions.from.'
       ),
       h('section', { class: 'card flush', 'aria-labelledby': 'settings' }, h('h2', { id: 'settings' }, 'The agent'), table(view.settings)),
       view.policies.map(policy =>

@@ -39,7 +39,8 @@ const PARTIAL = 'x-envoy-auth-partial-body'
 const NO_BODY = 'it does not show the body; set with_request_body'
 const UNDECLARED = 'it shows no body; set with_request_body, or send content-length: 0 with requests that have none'
 const AS_TEXT = 'it sends the bytes of gRPC as text; set pack_as_bytes, or use ext_proc'
-const NOT_EDITED = 'a policy edits the request, or its message has nulls that agents read differently, and ext_authz cannot change a body; use ext_proc'
+const NOT_EDITED = 'a policy edits the request, or its message has nulls that agents read differently, and ext_authz cannot change a ' +
+  'body; use ext_proc'
 const NOT_SEEN = 'a policy needs its response, which ext_authz does not show; use ext_proc'
 
 export class Check implements Transport, ResponseSink, MessageOwner {

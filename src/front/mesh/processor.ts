@@ -33,7 +33,8 @@ const OLD = meshUnfit('it does not announce the mode of bodies; Envoy does since
 const NO_BODY = meshUnfit('request_body_mode is neither BUFFERED nor FULL_DUPLEX_STREAMED')
 const PARTIAL = meshUnfit('response_body_mode is BUFFERED_PARTIAL, which hides what is beyond a limit; set BUFFERED')
 const UNANNOUNCED = meshUnfit(
-  'a policy needs its response, and response_body_mode is NONE; set response_header_mode: SEND, response_body_mode: BUFFERED and allow_mode_override: true'
+  'a policy needs its response, and response_body_mode is NONE; set response_header_mode: SEND, response_body_mode: BUFFERED and ' +
+    'allow_mode_override: true'
 )
 const HIDDEN = 'Envoy shows no responses; set response_header_mode: SEND, response_body_mode: BUFFERED and allow_mode_override: true'
 const HEADLESS = 'Envoy shows bodies of responses without their heads; set response_header_mode: SEND'

@@ -71,7 +71,10 @@ function policies (list: readonly PolicyTrace[]): string[] {
   if (list.length === 0) return []
   return ['', 'policies', ...list.flatMap(policyTrace => [
     `  ${policyTrace.name} (mode ${policyTrace.mode}, ${origin(policyTrace)})${policyTrace.uri === null ? '' : ` ${policyTrace.uri}`}`,
-    ...(policyTrace.forbidden === null ? [] : [`    not for this caller${policyTrace.mode === 'enforce' ? '' : ', observed only'}: ${policyTrace.forbidden}`]),
+    ...(policyTrace.forbidden === null
+      ? []
+      : [`    not for this caller${policyTrace.mode === 'enforce' ? '' : ', observed only'}: ` +
+      `${policyTrace.forbidden}`]),
     `    ${stateOf(policyTrace)}`,
     ...(policyTrace.edits.includes(CALLERS) || policyTrace.edits.includes(INACTIVE) ? ['    the data of the extension is removed'] : []),
     ...(policyTrace.why === null ? policyTrace.rules.flatMap(each => rule(each, policyTrace.edits.includes(each.id))) : []),
@@ -142,13 +145,21 @@ function removesData ({ rule: name }: CheckTrace, edited: readonly string[]): bo
 
 function decision (explanation: Explanation): string {
   if (explanation.decision === 'reject') return `reject, by the rule ${explanation.rule ?? ''} (${explanation.reason ?? ''})`
-  if (explanation.pause !== undefined) return `pause, by the rule ${explanation.rule ?? ''}: a task in the state ${explanation.pause.state} asks "${explanation.pause.text}"`
+  if (explanation.pause !== undefined) {
+    return `pause, by the rule ${explanation.rule ?? ''}: a task in the state ` +
+    `${explanation.pause.state} asks "${explanation.pause.text}"`
+  }
   if (explanation.decision === 'answer') return 'the gateway responds with the agent\'s card'
   const observed =
     explanation.checks.filter(each => !removesData(each, explanation.edited)).length +
     explanation.policies.flatMap(policy => policy.rules.filter(each => each.verdict === 'observed' && !policy.edits.includes(each.id))).length
   const forwarded =
-    explanation.edited.length > 0 ? `forward, edited by ${explanation.edited.join(', ')}` : explanation.verbatim ? 'forward, unchanged (verbatim)' : 'forward'
+    explanation.edited.length > 0
+      ? `forward, edited by ${explanation.edited.join(', ')}`
+      : explanation.verbatim
+        ? 'forward, unchanged ' +
+      '(verbatim)'
+        : 'forward'
   return observed === 0 ? forwarded : `${forwarded}; ${explanation.edited.length > 0 ? 'other ' : ''}violations are only observed`
 }
 

@@ -156,7 +156,8 @@ const OWNER = 'the tasks and contexts of the request are taken for those of the 
 const NOBODY =
   'there is no caller: where identity needs one, the gateway rejects the request before it evaluates anything; give one with --caller'
 
-const UNVERIFIED = 'the request has a chain of callers in a2a-delegation, which explain does not verify; give the chain with "delegation" in --caller'
+const UNVERIFIED = 'the request has a chain of callers in a2a-delegation, which explain does not verify; give the chain with ' +
+  '"delegation" in --caller'
 
 function unverified (config: AgentConfig, { chain = null }: ExplainOptions, headers: readonly string[]): string[] {
   const reads = config.access.delegation !== null && chain === null
@@ -208,7 +209,8 @@ function assumptions (recorded: RecordedRequest, headers: readonly string[]): st
   const notes: string[] = []
   if (recorded.target === null) {
     notes.push(
-      "a JSON-RPC envelope alone has neither address nor headers: it is posted to the agent's JSON-RPC interface as application/json; add headers with --header"
+      "a JSON-RPC envelope alone has neither address nor headers: it is posted to the agent's JSON-RPC interface as application/json; " +
+        'add headers with --header'
     )
   }
   const length = headOf('', recorded.headers).headers['content-length']

@@ -42,7 +42,8 @@ function jsonLines (what: string, value: unknown): string[] {
 export function externalText (asks: readonly ExternalShown[] = []): string[] {
   if (asks.length === 0) return []
   return ['', 'policy servers', ...asks.flatMap(({ rule, use, mode, question, outcome, refused, answer }) => [
-    `  ${rule}: asks ${use}${mode === 'observe' ? ' (observed only)' : ''}: ${outcome ?? 'no answer is recorded, so the question has no effect here'}`,
+    `  ${rule}: asks ${use}${mode === 'observe' ? ' (observed only)' : ''}: ` +
+      `${outcome ?? 'no answer is recorded, so the question has no effect here'}`,
     ...(refused === null ? [] : [`    ${refused}`]),
     ...jsonLines('question', question),
     ...(answer === null ? [] : jsonLines('answer', answer))

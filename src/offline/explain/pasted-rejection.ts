@@ -47,7 +47,8 @@ export function foreignResponse (bytes: Buffer): { readonly what: string, readon
   const { status, body } = responseIn(bytes)
   const json = jsonOf(body.toString('utf8').trim().replace(/^data:\s?/, '')) !== undefined
   return {
-    what: `this is a response with status ${status}${json ? '' : ` and ${body.length === 0 ? 'no body' : 'a body that is not JSON'}`}, but no error of A2A`,
+    what: `this is a response with status ${status}${json ? '' : ` and ${body.length === 0 ? 'no body' : 'a body that is not JSON'}`}, ` +
+      'but no error of A2A',
     remedy: status < 400
       ? 'explain the request, and give the response with --answer FILE'
       : "the gateway's errors are JSON: a proxy in front of the gateway may have sent this one; explain the request instead"

@@ -9,7 +9,8 @@ export function responseText (responseExplanation: ResponseExplanation): string[
     '',
     field(
       'response',
-      `${responseExplanation.grpcStatus ?? responseExplanation.status}, ${bytes(responseExplanation.bodyBytes)} of body${events === null ? '' : `, ${events} ${events === 1 ? 'event' : 'events'} of a stream`}`
+      `${responseExplanation.grpcStatus ?? responseExplanation.status}, ${bytes(responseExplanation.bodyBytes)} of ` +
+        `body${events === null ? '' : `, ${events} ${events === 1 ? 'event' : 'events'} of a stream`}`
     ),
     ...responseExplanation.notes.map(note => field('note', note)),
     field('read', `${responseExplanation.read ? 'yes' : 'no'}: ${responseExplanation.why}`),
@@ -40,7 +41,12 @@ function policy ({ name, evidence, why, rules }: ResultTrace['policies'][number]
     `    ${name}${evidence === null ? '' : `, its data is at ${evidence}`}`,
     ...(why === null ? [] : [`      its rules do not apply: ${why}`]),
     ...rules.flatMap(rule => [
-      `      ${rule.id}: ${rule.verdict === 'passed' ? valuesText(rule.values) : rule.verdict === 'not applicable' ? `does not apply: ${rule.why ?? ''}` : BECOMES[rule.becomes]}`,
+      `      ${rule.id}: ${rule.verdict === 'passed'
+? valuesText(rule.values)
+: rule.verdict === 'not applicable'
+? 'does not apply: ' +
+        `${rule.why ?? ''}`
+: BECOMES[rule.becomes]}`,
       ...rule.violations.map(({ path, message }) => `        ${path}: ${message}`)
     ])
   ]
@@ -89,7 +95,8 @@ function often (times: number): string {
 
 function decision (responseExplanation: ResponseExplanation): string {
   if (responseExplanation.decision === 'reject') {
-    return `reject${responseExplanation.refusedEvent === null ? '' : ` at event ${responseExplanation.refusedEvent}`}, by the rule ${responseExplanation.rule ?? ''} (${responseExplanation.reason ?? ''})`
+    return `reject${responseExplanation.refusedEvent === null ? '' : ` at event ${responseExplanation.refusedEvent}`}, by the rule ` +
+      `${responseExplanation.rule ?? ''} (${responseExplanation.reason ?? ''})`
   }
   const annotated = responseExplanation.annotations.length === 0 ? '' : `, annotated with ${responseExplanation.annotations.join(', ')}`
   const forwarded = responseExplanation.edited.length > 0 ? `forward, edited by ${responseExplanation.edited.join(', ')}` : 'forward'

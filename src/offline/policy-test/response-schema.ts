@@ -62,7 +62,8 @@ export function responseSchema (message: Schema, part: Schema): Schema {
     error
   })
   return mapping(
-    "The agent's response, written as in A2A 1.0 and sent in the form of each version and binding: exactly one of task, message, tasks, events, result, error, http.",
+    "The agent's response, written as in A2A 1.0 and sent in the form of each version and binding: exactly one of task, message, tasks, " +
+      'events, result, error, http.',
     [],
     {
       task,
@@ -72,7 +73,8 @@ export function responseSchema (message: Schema, part: Schema): Schema {
       result,
       error,
       http: string(
-        'A recorded response, unchanged, relative to this file: status line, headers and body; or a body of JSON, or an event stream. gRPC gets their JSON as messages.'
+        'A recorded response, unchanged, relative to this file: status line, headers and body; or a body of JSON, or an event stream. ' +
+          'gRPC gets their JSON as messages.'
       ),
       extensions: uris('URIs of the header in which the agent confirms active extensions.'),
       headers: texts('Additional headers; null removes a header that would be sent.'),
@@ -98,7 +100,8 @@ export const responseExpectation: Schema = mapping('The expected result for the 
   unexpected: uris('URIs that nobody requested, but the response has.'),
   shown: uris("URIs in the client's header."),
   body: object(
-    'JSON Pointers into the result that the client gets (`result`, the body of HTTP+JSON, or the message of gRPC as JSON) and the values there; null: absent. In a stream, the first segment is the number of the event, from 1.'
+    'JSON Pointers into the result that the client gets (`result`, the body of HTTP+JSON, or the message of gRPC as JSON) and the values ' +
+      'there; null: absent. In a stream, the first segment is the number of the event, from 1.'
   ),
   unchanged: flag("Whether the client gets the agent's bytes."),
   attributes: object('Span attributes and their values; null: absent.'),

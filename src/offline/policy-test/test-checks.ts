@@ -181,7 +181,8 @@ function expectProblems (test: Mapping, at: Path): PathProblem[] {
     .map(key =>
       problemAt(
         [...at, key],
-        `${of(key)} applies to a ${OF_FORWARDED.includes(key) ? 'forwarded request' : 'rejection'}, and the decision is ${String(expect.decision)}`,
+        `${of(key)} applies to a ${OF_FORWARDED.includes(key) ? 'forwarded request' : 'rejection'}, and the decision is ` +
+          `${String(expect.decision)}`,
         'remove one of them',
         'key'
       )
@@ -209,7 +210,8 @@ function expectProblems (test: Mapping, at: Path): PathProblem[] {
     problems.push(
       problemAt(
         [...at, 'answer'],
-        `${of('answer')} applies to a response, and a ${expect.decision === 'reject' ? 'rejected' : 'paused'} request gets none from the agent`,
+        `${of('answer')} applies to a response, and a ` +
+          `${expect.decision === 'reject' ? 'rejected' : 'paused'} request gets none from the agent`,
         'remove it, or expect the request to be forwarded',
         'key'
       )

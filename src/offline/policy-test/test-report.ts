@@ -50,7 +50,8 @@ export function pretty (files: readonly NamedResult[]): string {
 
 function prettyTest (testResult: TestResult): string {
   if (testResult.mismatches.length === 0) return `  ok    ${oneLine(titleOf(testResult))}\n`
-  return `  FAIL  ${oneLine(titleOf(testResult))}\n        ${testResult.at}\n${failureLines(testResult).map(line => `        ${oneLine(line)}\n`).join('')}`
+  return `  FAIL  ${oneLine(titleOf(testResult))}\n        ` +
+    `${testResult.at}\n${failureLines(testResult).map(line => `        ${oneLine(line)}\n`).join('')}`
 }
 
 /** Describes a failed test in lines. */
@@ -98,7 +99,12 @@ export function detailsOf ({ mismatches, dryRun, response, warnings }: TestResul
     mismatches: mismatches.map(({ key, expected, got }) => ({ key, expected: plain(expected), got: plain(got) })),
     ...(rejection === null ? {} : { refusal: rejectionOf(rejection) }),
     ...(response === null || response.rejection === null ? {} : { answer: rejectionOf(response.rejection) }),
-    ...(violations.length === 0 ? {} : { violations: violations.map(violation => `${nameOf(violation)} (${violation.mode}) ${violation.path}: ${violation.message}`) }),
+    ...(violations.length === 0
+      ? {}
+      : {
+          violations: violations.map(violation => `${nameOf(violation)} (${violation.mode}) ` +
+      `${violation.path}: ${violation.message}`)
+        }),
     ...(warnings.length === 0 ? {} : { warnings })
   }
 }

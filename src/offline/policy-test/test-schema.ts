@@ -28,7 +28,8 @@ const texts = (description: string): Schema => ({ type: 'object', description, a
 const card: Schema = {
   type: ['string', 'object'],
   description:
-    'The AgentCard: a JSON file, relative to this file, or the card itself. A card written here may omit its interfaces; it then has JSON-RPC, HTTP+JSON and gRPC, in 0.3 and 1.0.'
+    'The AgentCard: a JSON file, relative to this file, or the card itself. A card written here may omit its interfaces; it then has ' +
+      'JSON-RPC, HTTP+JSON and gRPC, in 0.3 and 1.0.'
 }
 const agent: Schema = {
   type: ['string', 'object'],
@@ -67,7 +68,8 @@ const request = mapping('What the client sends.', [], {
   method: string('JSON-RPC method of an extension, instead of `operation`.'),
   at: string('Time at which the gateway gets the request, for rules with `notOlderThan`: RFC 3339. Default: now.'),
   http: string(
-    'A recorded request, unchanged, instead of all other keys: an .http file or captured JSON, relative to this file, followed by `#name` or `#number` if it contains several.'
+    'A recorded request, unchanged, instead of all other keys: an .http file or captured JSON, relative to this file, followed by ' +
+      '`#name` or `#number` if it contains several.'
   )
 })
 
@@ -113,7 +115,8 @@ const expect = mapping('The expected result. Omitted keys are not compared.', ['
   forbidden: uris('URIs of extensions that the caller may not use.'),
   headers: texts('Headers of the forwarded request; null: absent. A2A-Extensions means the forwarded spelling.'),
   body: object(
-    'JSON Pointers into the forwarded request object (`params`, the body of HTTP+JSON, or the message of gRPC as JSON) and the values there; null: absent.'
+    'JSON Pointers into the forwarded request object (`params`, the body of HTTP+JSON, or the message of gRPC as JSON) and the values ' +
+      'there; null: absent.'
   ),
   unchanged: flag('Whether the agent gets the client\'s bytes.'),
   answer: responseExpectation

@@ -178,7 +178,8 @@ const FORBIDDEN: Reason = 'DELEGATION_NOT_ALLOWED'
 const MESSAGES: Readonly<Record<DelegationProblem, readonly [Reason, string]>> = {
   malformed: [
     INVALID,
-    'The header a2a-delegation is not a chain of callers of this trust domain; send the header that your agent received, once and unchanged.'
+    'The header a2a-delegation is not a chain of callers of this trust domain; send the header that your agent received, once and ' +
+      'unchanged.'
   ],
   signature: [INVALID, 'The signature of the header a2a-delegation is not valid; send the header that your agent received, unchanged.'],
   unknown_key: [
@@ -197,7 +198,8 @@ const MESSAGES: Readonly<Record<DelegationProblem, readonly [Reason, string]>> =
   ],
   unavailable: [
     'IDENTITY_UNAVAILABLE',
-    'The gateway cannot verify the header a2a-delegation now, because the keys of another gateway cannot be fetched; send the request again later.'
+    'The gateway cannot verify the header a2a-delegation now, because the keys of another gateway cannot be fetched; send the request ' +
+      'again later.'
   ],
   depth: [FORBIDDEN, 'Too many agents stand between this agent and the caller who initiated the call; call the agent more directly.'],
   loop: [FORBIDDEN, 'The call has already passed through this agent; do not call an agent that waits for you.'],

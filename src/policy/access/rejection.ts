@@ -22,7 +22,8 @@ export function accessDenied (
   const message =
     missing === ''
       ? 'The caller is not allowed to send this request; ask the operator of the gateway for access.'
-      : `The credentials lack the ${scopes?.missing.length === 1 ? 'scope' : 'scopes'} ${missing}; get credentials that have ${scopes?.missing.length === 1 ? 'it' : 'them'}.`
+      : `The credentials lack the ${scopes?.missing.length === 1 ? 'scope' : 'scopes'} ${missing}; get credentials that have ` +
+        `${scopes?.missing.length === 1 ? 'it' : 'them'}.`
   const challenge = scopes === null || caller === null || !hasToken(caller) ? null : challengeOf(scopes.required)
   return {
     rejection: {

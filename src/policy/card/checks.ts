@@ -35,7 +35,8 @@ export function checkCards (agent: AgentConfig, cards: readonly AgentCard[], cac
     const checks = policy.card
     const add = (rule: CardFinding['rule'], uri: string, problems: readonly string[]): void => {
       const rest = problems.length - MAX_LISTED_VIOLATIONS
-      const message = `policy "${name}" (${uri}): in the card, ${problems.slice(0, MAX_LISTED_VIOLATIONS).join('; ')}${rest > 0 ? `; ${rest} more` : ''}`
+      const message = `policy "${name}" (${uri}): in the card, ` +
+        `${problems.slice(0, MAX_LISTED_VIOLATIONS).join('; ')}${rest > 0 ? `; ${rest} more` : ''}`
       if (!findings.some(finding => finding.message === message)) {
         findings.push({ policy: name, rule, mode, rejects: checks.onInvalid === 'refuse' && mode === 'enforce', message })
       }

@@ -227,7 +227,10 @@ function skillDifferences (old: JsonObject, now: JsonObject): CardDifference[] {
       'skill-changed',
       opens ? 'opens' : 'neutral',
       b.path,
-      `the skill ${name} has other ${members.map(key => visible(key, MAX_QUOTED_CHARS)).join(', ')}${security ? ': the agent asks for other credentials' : ''}`
+      `the skill ${name} has other ${members.map(key => visible(key, MAX_QUOTED_CHARS)).join(', ')}${security
+? ': the agent asks for ' +
+        'other credentials'
+: ''}`
     )]
   })
 }

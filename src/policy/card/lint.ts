@@ -53,7 +53,8 @@ function lintUndeclared (
       ? []
       : [
           {
-            message: `policy ${quoted(name, MAX_QUOTED_CHARS)} applies to ${quoted(policy.uriPattern, MAX_QUOTED_CHARS)}, and the card declares no such extension`,
+            message: `policy ${quoted(name, MAX_QUOTED_CHARS)} applies to ${quoted(policy.uriPattern, MAX_QUOTED_CHARS)}, and the card ` +
+              'declares no such extension',
             hint: all(declared)
           }
         ]
@@ -100,14 +101,16 @@ function lintExtension (extension: CardExtension, required: boolean, { inForce, 
     return !required
       ? []
       : [{
-          message: `${pointer} requires ${quoted(uri, MAX_QUOTED_CHARS)}, and no policy is for it: the gateway rejects clients that do not request it, and validates no data of it`,
+          message: `${pointer} requires ${quoted(uri, MAX_QUOTED_CHARS)}, and no policy is for it: the gateway rejects clients that do ` +
+            'not request it, and validates no data of it',
           hint: 'write a policy for its data; if it only adds data to the card, write required: false in the card'
         }]
   }
   const findings: CardFinding[] = []
   if (mine === undefined && !leftOut.includes(name)) {
     findings.push({
-      message: `${pointer} declares ${quoted(uri, MAX_QUOTED_CHARS)}; the agent does not use the policy ${quoted(name, MAX_QUOTED_CHARS)} for it`,
+      message: `${pointer} declares ${quoted(uri, MAX_QUOTED_CHARS)}; the agent does not use the policy ` +
+        `${quoted(name, MAX_QUOTED_CHARS)} for it`,
       hint: 'name it in extensions of the agent'
     })
   }
@@ -115,7 +118,8 @@ function lintExtension (extension: CardExtension, required: boolean, { inForce, 
   const excused = mine !== undefined && (policy.activation?.required === 'never' || policy.mode === 'off')
   if (required && asksNothing && !excused) {
     findings.push({
-      message: `${pointer} requires ${quoted(uri, MAX_QUOTED_CHARS)}, which only adds data to the card: the gateway rejects clients that do not request it, without a benefit`,
+      message: `${pointer} requires ${quoted(uri, MAX_QUOTED_CHARS)}, which only adds data to the card: the gateway rejects clients that ` +
+        'do not request it, without a benefit',
       hint:
         policy.activation?.required === 'never'
           ? `add the policy ${quoted(name, MAX_QUOTED_CHARS)} to extensions of the agent`

@@ -68,7 +68,8 @@ function loweredByPolicies (agent: AgentConfig, declared: ReadonlyMap<string, Ca
     if (uris.length === 0) return []
     const keep = mode === 'observe' ? 'remove this mode and write verdict: warn in the rules' : 'remove this mode'
     return [{
-      message: `the card requires ${listed(uris)}; because of mode: ${mode} of the policy ${quoted(resolved.name, MAX_QUOTED_CHARS)}, ${EFFECT[mode]}`,
+      message: `the card requires ${listed(uris)}; because of mode: ${mode} of the policy ${quoted(resolved.name, MAX_QUOTED_CHARS)}, ` +
+        `${EFFECT[mode]}`,
       hint: `to keep the requirement, ${keep}; if you intend it, write activation.required: ${INTENDED[mode]} in the policy`
     }]
   })
@@ -102,7 +103,8 @@ function loweredByAgent (agent: AgentConfig, extensions: readonly CardExtension[
 function agentFinding (mode: Exclude<Mode, 'enforce'>, uris: readonly string[]): CardFinding {
   return {
     message: `the card requires ${listed(uris)}; because of mode: ${mode} of the agent, ${EFFECT[mode]}`,
-    hint: `to keep the requirement, remove this mode; if you intend it, write activation.required: ${INTENDED[mode]} in a policy for the extension`
+    hint: 'to keep the requirement, remove this mode; if you intend it, write activation.required: ' +
+      `${INTENDED[mode]} in a policy for the extension`
   }
 }
 
@@ -112,8 +114,10 @@ function leftOut (agent: AgentConfig, declared: ReadonlyMap<string, CardExtensio
     const uris = identitiesOf(policy, declared).flatMap(({ extension }) => extension?.uri ?? [])
     if (uris.every(uri => policiesFor(agent, uri, declared).length > 0)) return []
     return [{
-      message: `the card declares ${listed(uris)}; because extensions of the agent leaves out ${quoted(name, MAX_QUOTED_CHARS)}, the gateway does not validate its data`,
-      hint: `add ${name} to extensions, which replaces the default list; if you intend it, add {${name}: {mode: off, activation: {required: never}}}`
+      message: `the card declares ${listed(uris)}; because extensions of the agent leaves out ${quoted(name, MAX_QUOTED_CHARS)}, the ` +
+        'gateway does not validate its data',
+      hint: `add ${name} to extensions, which replaces the default list; if you intend it, add {${name}: {mode: off, activation: ` +
+        '{required: never}}}'
     }]
   })
 }

@@ -80,7 +80,8 @@ export function lintNamedSchemas (policy: PolicyConfig, cards: readonly AgentCar
   }))
   const taken = new Set(used.filter(({ side }) => side === 'input').map(({ name }) => name))
   const outputOnly = [...declared].filter(([name]) => named.has(name) && !taken.has(name)).map(([name, pointer]) => ({
-    message: `only output modes name the schema ${quoted(name, MAX_QUOTED_CHARS)} at ${quoted(pointer, MAX_QUOTED_CHARS)}: the gateway accepts requests with it too`,
+    message: `only output modes name the schema ${quoted(name, MAX_QUOTED_CHARS)} at ${quoted(pointer, MAX_QUOTED_CHARS)}: the gateway ` +
+      'accepts requests with it too',
     hint: 'a rule with schema: {enumFromCard: /skills/*/inputModes/*} on the media type rejects them'
   }))
   return [...undeclared, ...unused, ...outputOnly]

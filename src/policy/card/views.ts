@@ -70,6 +70,7 @@ export function requiredInViews (agent: AgentConfig, raw: JsonObject): string[] 
     return required
       .filter(({ uri }) => typeof uri === 'string' && !extension(uri))
       .map(({ uri }) =>
-        `view "${view.id}" shows ${quoted(uri as string, 200)} although it does not name the extension: clients must know a required extension`)
+        `view "${view.id}" shows ` +
+          `${quoted(uri as string, 200)} although it does not name the extension: clients must know a required extension`)
   })
 }

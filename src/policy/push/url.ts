@@ -35,7 +35,8 @@ export function readPushUrl (text: string): ReadUrl {
   if (written !== url.href) {
     return {
       problem:
-        'can be read in more than one way; write the host in ASCII and addresses in their usual form, and percent-encode special characters of the path'
+        'can be read in more than one way; write the host in ASCII and addresses in their usual form, and percent-encode special ' +
+          'characters of the path'
     }
   }
   return { url }

@@ -241,7 +241,8 @@ export function stripInactive (
       uri: policy.uri,
       rule: INACTIVE,
       path: evidence,
-      message: `belongs to the extension ${policy.uri}, which the request does not activate, and is ${policy.mode === 'enforce' ? 'removed' : 'to be removed'}`
+      message: `belongs to the extension ${policy.uri}, which the request does not activate, and is ` +
+        `${policy.mode === 'enforce' ? 'removed' : 'to be removed'}`
     })
   )
   if (policy.mode === 'enforce') removeOwned(policy.activation, subject, edits, by)

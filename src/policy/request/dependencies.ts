@@ -61,7 +61,8 @@ export function recordDependencies (
 
 /** The caller can use the extension of the policy only together with one that the caller may not use. */
 function forbiddenDependency (guard: CompiledGuard, { uri }: CompiledPolicy, enforced: boolean, headerName: string): Violation {
-  const message = `names the extension ${uri}, which requires ${guard.label}, which this caller may not use; call with credentials of a caller who may`
+  const message = `names the extension ${uri}, which requires ${guard.label}, which this caller may not use; call with credentials of a ` +
+    'caller who may'
   return { ...denied(guard, `header ${headerName}`, message), mode: enforced ? 'enforce' : 'observe' }
 }
 

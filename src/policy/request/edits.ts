@@ -128,7 +128,8 @@ export function conflict (verbatim: CompiledPolicy, { policy, rule }: Editor, pa
       uri: policy.uri,
       rule,
       path,
-      message: `would be removed, but the extension ${verbatim.uri} requires that the request is forwarded unchanged; leave it out, or do not request that extension`
+      message: `would be removed, but the extension ${verbatim.uri} requires that the request is forwarded unchanged; leave it out, or ` +
+        'do not request that extension'
     })
   )
 }

@@ -20,7 +20,8 @@ function notInjected (request: DecisionRequest, uri: string, verbatim: CompiledP
     uri,
     rule: 'not-injected',
     path: `header ${request.headerName}`,
-    message: `does not name ${uri}, and the gateway does not add it: the extension ${verbatim.uri} requires that the request is forwarded unchanged`
+    message: `does not name ${uri}, and the gateway does not add it: the extension ${verbatim.uri} requires that the request is ` +
+      'forwarded unchanged'
   })
 }
 
@@ -67,7 +68,8 @@ export function outboundAsSent (
           extension: GATEWAY,
           rule: 'unlisted',
           path: `header ${headerName}`,
-          message: `requests an extension that this agent does not list, and the extension ${verbatim.uri} requires that the request is forwarded unchanged; this agent lists ${listed}`
+          message: `requests an extension that this agent does not list, and the extension ${verbatim.uri} requires that the request is ` +
+            `forwarded unchanged; this agent lists ${listed}`
         })
     )
   }

@@ -157,7 +157,13 @@ function problemOf (
   for (const value of values) {
     const digest = jsonDigest(value.value)
     if (!digests.has(digest)) return { at: value, message: `must be one of the values that ${whose}` }
-    if (relation === 'equalSet' && sent.has(digest)) return { at: value, message: `occurs twice; send each value that ${whose} exactly once` }
+    if (relation === 'equalSet' && sent.has(digest)) {
+      return {
+        at: value,
+        message: 'occurs twice; send each value that ' +
+      `${whose} exactly once`
+      }
+    }
     sent.add(digest)
   }
   if (relation !== 'equalSet' || sent.size === digests.size) return null

@@ -35,7 +35,8 @@ export function hostProblem (host: string | undefined, names: ReadonlySet<string
   if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost') || names.has(name)) return null
   return {
     status: 403,
-    error: `the admin listener does not serve this under the name ${JSON.stringify(name.slice(0, 100))}; use the IP address or localhost, or add the name to server.adminHosts`
+    error: `the admin listener does not serve this under the name ${JSON.stringify(name.slice(0, 100))}; use the IP address or ` +
+      'localhost, or add the name to server.adminHosts'
   }
 }
 

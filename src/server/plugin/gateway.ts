@@ -98,7 +98,8 @@ export async function a2aGateway (app: FastifyInstance, options: A2aGatewayOptio
       if (!paths.includes(path)) {
         log.warn(
           { agent: name },
-          `agent ${name}: the application has no route for ${path === '' ? '/' : path} until it restarts: Fastify adds no routes after its start`
+          `agent ${name}: the application has no route for ` +
+            `${path === '' ? '/' : path} until it restarts: Fastify adds no routes after its start`
         )
       }
     }

@@ -55,7 +55,10 @@ export const METRICS = {
   requests_total: {
     type: 'counter',
     help: 'Requests, by outcome.',
-    more: '`forwarded`: also cards, preflights and directory pages that the gateway serves itself; `agent_error`: forwarded, and the agent responded with an HTTP status of 400 or more or with a JSON-RPC error; `rejected`: by the gateway; `client_aborted`: the client disconnected; `upstream_error`: the agent sent no usable response, or the gateway could not load its card; `gateway_error`: an internal error of the gateway, or a shutdown. `front`: the listener, or the question of a mesh',
+    more: '`forwarded`: also cards, preflights and directory pages that the gateway serves itself; `agent_error`: forwarded, and the ' +
+      'agent responded with an HTTP status of 400 or more or with a JSON-RPC error; `rejected`: by the gateway; `client_aborted`: the ' +
+      'client disconnected; `upstream_error`: the agent sent no usable response, or the gateway could not load its card; ' +
+      '`gateway_error`: an internal error of the gateway, or a shutdown. `front`: the listener, or the question of a mesh',
     labels: [
       ['agent', agent],
       ['operation', operation],
@@ -101,7 +104,8 @@ export const METRICS = {
   activations_total: {
     type: 'counter',
     help: 'Requested extensions, by who requested them and whether the response proves them active.',
-    more: 'Each extension counts once per call, at the end of the call. `source="gateway"`: injected. `confirmed`: by the header, by `extensions` in the response, or by the extension\'s data; `unexpected`: not requested, with `source="client"`',
+    more: 'Each extension counts once per call, at the end of the call. `source="gateway"`: injected. `confirmed`: by the header, by ' +
+      '`extensions` in the response, or by the extension\'s data; `unexpected`: not requested, with `source="client"`',
     labels: [['agent', served], ['extension', extension], ['source', values.SOURCES], ['echo', values.ECHOES]],
     quota: 'extensions'
   },
@@ -111,43 +115,52 @@ export const METRICS = {
     more: 'Includes errors that the gateway sent because the agent failed',
     labels: [
       ['agent', agent],
-      ['rule', "`gateway/…` for the [gateway's own rules](errors.md), else `policy/rule`; at most 1024 rules of policies for each agent, then `other`"]
+      ['rule', "`gateway/…` for the [gateway's own rules](errors.md), else `policy/rule`; at most 1024 rules of policies for each agent, " +
+        'then `other`']
     ],
     quota: 'rules'
   },
   grpc_responses_total: {
     type: 'counter',
     help: 'Responses over gRPC, by the status that the client got.',
-    more: 'Statuses of the agent and of the gateway; a call that the client or the agent cancels has none. `UNKNOWN` stands also for numbers that gRPC does not define',
+    more: 'Statuses of the agent and of the gateway; a call that the client or the agent cancels has none. `UNKNOWN` stands also for ' +
+      'numbers that gRPC does not define',
     labels: [['agent', agent], ['operation', operation], ['status', GRPC_CODE_NAMES]]
   },
   client_errors_total: {
     type: 'counter',
     help: 'Client connections without a valid request, and connections that the gateway closed, by reason.',
-    more: '`dropped`: more than `limits.connections`; `write_timeout`: the client read nothing for `limits.writeTimeout`, or over gRPC less than 16 KiB; `tls_handshake`: a connection to `server.tls` without TLS, or without a valid client certificate; `memory`: a message of a proxy for which `limits.memory` had no room, and whose first bytes have no address. Clients that disconnect are not counted',
+    more: '`dropped`: more than `limits.connections`; `write_timeout`: the client read nothing for `limits.writeTimeout`, or over gRPC ' +
+      'less than 16 KiB; `tls_handshake`: a connection to `server.tls` without TLS, or without a valid client certificate; `memory`: a ' +
+      'message of a proxy for which `limits.memory` had no room, and whose first bytes have no address. Clients that disconnect are not counted',
     labels: [['kind', values.CLIENT_ERRORS]]
   },
   unexpected_errors_total: {
     type: 'counter',
     help: 'Errors within the gateway that nothing expected, by the part that they ended a call or a connection of.',
-    more: 'Always a fault of the gateway: report it, with `err.stack` of the log line. Other calls go on. `upstream`: a connection to an agent; `mesh`: a connection of a proxy, or a call of the health service',
+    more: 'Always a fault of the gateway: report it, with `err.stack` of the log line. Other calls go on. `upstream`: a connection to an ' +
+      'agent; `mesh`: a connection of a proxy, or a call of the health service',
     labels: [['place', PLACES]],
     present: 'from the start'
   },
   authentications_total: {
     type: 'counter',
     help: 'Authentications of callers, by source and outcome.',
-    more: 'Only with `identity`. Requests that need no caller are not counted. A caller with a token and a client certificate adds one to both sources',
+    more: 'Only with `identity`. Requests that need no caller are not counted. A caller with a token and a client certificate adds one ' +
+      'to both sources',
     labels: [
       ['agent', served],
-      ['source', 'name in `identity.sources`; `anonymous` without credentials where `access.require` accepts that, `none` without credentials elsewhere or with those of two sources, `other` if no source of several knows them'],
+      ['source', 'name in `identity.sources`; `anonymous` without credentials where `access.require` accepts that, `none` without ' +
+        'credentials elsewhere or with those of two sources, `other` if no source of several knows them'],
       ['outcome', values.AUTHENTICATION_OUTCOMES]
     ]
   },
   authentication_duration_seconds: {
     type: 'histogram',
     help: 'Seconds that the authentication of a caller took, by source and by whether the token was remembered.',
-    more: '`hit`: a remembered token; `miss`: the signature of a token was verified, perhaps after keys were fetched; `none`: nothing to remember, such as API keys, certificates, and tokens that are rejected because of their claims. Requests without credentials are not counted',
+    more: '`hit`: a remembered token; `miss`: the signature of a token was verified, perhaps after keys were fetched; `none`: nothing to ' +
+      'remember, such as API keys, certificates, and tokens that are rejected because of their claims. Requests without credentials are ' +
+      'not counted',
     labels: [
       ['source', 'name in `identity.sources`; `other` if no source of several knows the credentials'], ['cache', values.TOKEN_CACHE]
     ],
@@ -203,19 +216,24 @@ export const METRICS = {
   upstream_credentials_total: {
     type: 'counter',
     help: 'Credentials for agents that the gateway needed, by kind and outcome.',
-    more: 'Only with `upstream.credentials`. `new`: fetched or signed; calls that wait for one fetch count too. `rejected`: the authorization server does not accept the token of the caller. `unavailable`: the gateway got no token. `dropped`: the agent responded with 401, so the next call gets a new token',
+    more: 'Only with `upstream.credentials`. `new`: fetched or signed; calls that wait for one fetch count too. `rejected`: the ' +
+      'authorization server does not accept the token of the caller. `unavailable`: the gateway got no token. `dropped`: the agent ' +
+      'responded with 401, so the next call gets a new token',
     labels: [['agent', served], ['kind', values.CREDENTIAL_KINDS], ['outcome', values.CREDENTIAL_OUTCOMES]]
   },
   delegations_total: {
     type: 'counter',
     help: 'Calls of agents with `access.delegation`, by what stands behind the call.',
-    more: 'Only with `access.delegation`. `direct`: no agent stands between initiator and agent; `delegated`: at least one does; the other outcomes are problems, as in `metadata.problem` of the rejection. A call that its body shows to be one that the initiator may not send counts as `initiator` too',
+    more: 'Only with `access.delegation`. `direct`: no agent stands between initiator and agent; `delegated`: at least one does; the ' +
+      'other outcomes are problems, as in `metadata.problem` of the rejection. A call that its body shows to be one that the initiator ' +
+      'may not send counts as `initiator` too',
     labels: [['agent', served], ['outcome', values.DELEGATION_OUTCOMES]]
   },
   external_decisions_total: {
     type: 'counter',
     help: 'Questions to policy servers, by the entry that asked and the outcome.',
-    more: 'Only with `external`. Remembered answers count too. `obligation`: allowed, with an obligation that the gateway cannot fulfil, so denied; `error`: no valid answer in time; `forwarded`: the same, with `onError: forward`',
+    more: 'Only with `external`. Remembered answers count too. `obligation`: allowed, with an obligation that the gateway cannot fulfil, ' +
+      'so denied; `error`: no valid answer in time; `forwarded`: the same, with `onError: forward`',
     labels: [['agent', served], ['rule', 'id of the entry in `external`, or `policy/rule`'], ['outcome', values.EXTERNAL_OUTCOMES]]
   },
   external_decision_duration_seconds: {
@@ -256,7 +274,8 @@ export const METRICS = {
   agent_sources: {
     type: 'gauge',
     help: 'Entries of the sources of agents.',
-    more: '`admitted`: the entry is an agent; `waiting`: nobody has agreed to the entry, its card cannot be read, or its Service is not ready; `rejected`: the entry is not valid, or another agent has its name, path or address. `/agent-sources` has the reasons',
+    more: '`admitted`: the entry is an agent; `waiting`: nobody has agreed to the entry, its card cannot be read, or its Service is not ' +
+      'ready; `rejected`: the entry is not valid, or another agent has its name, path or address. `/agent-sources` has the reasons',
     labels: [['source', source], ['state', values.ENTRY_STATES]],
     present: 'with `agentSources`',
     read: true
@@ -318,7 +337,8 @@ export const METRICS = {
   card_signatures_total: {
     type: 'counter',
     help: 'Cards whose signatures were verified, by result.',
-    more: 'Only with `card.verify`; each load verifies the card of each version. `partial`: the signature covers only the members that A2A 1.0 defines; `unavailable`: the keys could not be fetched',
+    more: 'Only with `card.verify`; each load verifies the card of each version. `partial`: the signature covers only the members that ' +
+      'A2A 1.0 defines; `unavailable`: the keys could not be fetched',
     labels: [['agent', served], ['outcome', SIGNATURE_OUTCOMES]]
   },
   config_reloads_total: {
@@ -382,7 +402,8 @@ export const METRICS = {
   paused_requests_total: {
     type: 'counter',
     help: 'Requests that wait for a person, by what happened to them.',
-    more: 'Only if a rule has `pause`. A request is `paused` each time that a rule asks for it; `resumed` counts evidence, whether or not another rule rejects the request then',
+    more: 'Only if a rule has `pause`. A request is `paused` each time that a rule asks for it; `resumed` counts evidence, whether or ' +
+      'not another rule rejects the request then',
     labels: [['agent', served], ['outcome', values.PAUSE_OUTCOMES]]
   },
   unique_claims_total: {
@@ -394,13 +415,15 @@ export const METRICS = {
   task_owner_checks_total: {
     type: 'counter',
     help: 'Calls that name tasks or contexts, by the owner.',
-    more: 'Only with `access.tasks`. `mismatch`: a task or context of another caller; also an agent that responds with one. `unknown`: the store knows no owner. `unavailable`: the store did not respond. `shared`: the caller may use all tasks',
+    more: 'Only with `access.tasks`. `mismatch`: a task or context of another caller; also an agent that responds with one. `unknown`: ' +
+      'the store knows no owner. `unavailable`: the store did not respond. `shared`: the caller may use all tasks',
     labels: [['agent', served], ['outcome', values.OWNER_OUTCOMES]]
   },
   push_urls_total: {
     type: 'counter',
     help: 'URLs for push notifications that requests set, by decision.',
-    more: 'Only with `push`. `observe`: forwarded, although `push.mode: enforce` would reject it. URLs of requests that something else rejects are not counted',
+    more: 'Only with `push`. `observe`: forwarded, although `push.mode: enforce` would reject it. URLs of requests that something else ' +
+      'rejects are not counted',
     labels: [['agent', served], ['decision', values.PUSH_DECISIONS]]
   },
   tasks_remembered: {

@@ -35,7 +35,8 @@ function resource ({ env, version, log }: ExportOptions): Resource {
     logged.add(env)
     log.warn(
       {},
-      'the gateway ignores OTEL_RESOURCE_ATTRIBUTES, which is not valid: write key=value,key=value, and percent-encode "," and "=" inside keys and values'
+      'the gateway ignores OTEL_RESOURCE_ATTRIBUTES, which is not valid: write key=value,key=value, and percent-encode "," and "=" ' +
+        'inside keys and values'
     )
   }
   return defaultResource()

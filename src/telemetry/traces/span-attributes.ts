@@ -26,13 +26,15 @@ export const SPAN_ATTRIBUTES = {
     on: 'both',
     type: 'string',
     when: 'gRPC; JSON-RPC, with a method',
-    meaning: 'gRPC: service and method, `lf.a2a.v1.A2AService/SendMessage`; JSON-RPC: the method as the client wrote it, `_OTHER` if neither A2A nor a policy declares it'
+    meaning: 'gRPC: service and method, `lf.a2a.v1.A2AService/SendMessage`; JSON-RPC: the method as the client wrote it, `_OTHER` if ' +
+      'neither A2A nor a policy declares it'
   },
   'rpc.response.status_code': {
     on: 'both',
     type: 'string',
     when: 'gRPC; the response is a JSON-RPC error',
-    meaning: 'gRPC: name of the status, `OK` too; JSON-RPC: `error.code` of the response. Of the gateway or the agent on SERVER, of the agent on CLIENT'
+    meaning: 'gRPC: name of the status, `OK` too; JSON-RPC: `error.code` of the response. Of the gateway or the agent on SERVER, of the ' +
+      'agent on CLIENT'
   },
   'jsonrpc.request.id': { on: 'SERVER', type: 'string', when: 'JSON-RPC, with an id', meaning: "the client's id" },
   'a2a.extension.requested': { on: 'SERVER', type: 'list', when: 'the client requested some', meaning: 'URIs that the client requested' },
@@ -157,8 +159,10 @@ export const SPAN_NAMES = {
   Preflight: 'a forwarded CORS preflight',
   'the method or route of an extension as a policy declares it, such as `GET /commands/{name}`': 'a request for it',
   ExternalDecision: 'a question to a [policy server](../how-to/external-decisions.md), below the request that caused it',
-  TokenRequest: 'a request to a token endpoint ([credentials for the agent](../how-to/credentials-for-agents.md)), below the request that caused it',
+  TokenRequest: 'a request to a token endpoint ([credentials for the agent](../how-to/credentials-for-agents.md)), below the request ' +
+    'that caused it',
   Other: 'a forwarded method that neither A2A nor a policy declares',
-  IssuerKeys: 'a fetch of the keys of an [issuer](../how-to/authenticate-callers.md#keys-of-the-issuer) or of its metadata; a CLIENT span of a separate trace',
+  IssuerKeys: 'a fetch of the keys of an [issuer](../how-to/authenticate-callers.md#keys-of-the-issuer) or of its metadata; a CLIENT ' +
+    'span of a separate trace',
   request: 'a request rejected before its operation was known'
 } as const

@@ -127,7 +127,8 @@ function accessOf ({ api }: KubernetesSourceConfig, env: NodeJS.ProcessEnv): Acc
   } catch (error) {
     throw new OperatorError(
       'A2AGW_ERR_AGENT_SOURCE',
-      `the service account cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}; the pod needs automountServiceAccountToken: true`
+      `the service account cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}; the pod needs ` +
+        'automountServiceAccountToken: true'
     )
   }
 }

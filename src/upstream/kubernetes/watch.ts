@@ -81,7 +81,10 @@ export class ObjectWatch {
           complete = false
           continue
         }
-        this.problem = `${this.#options.api}${this.#options.path} ${error instanceof Failure ? error.message : `cannot be reached: ${errorCode(error) ?? 'unknown error'}`}`
+        this.problem = `${this.#options.api}${this.#options.path} ${error instanceof Failure
+? error.message
+: 'cannot be reached: ' +
+          `${errorCode(error) ?? 'unknown error'}`}`
         listed()
         this.#options.onChange()
         // Replicas must not come back at the same moment.

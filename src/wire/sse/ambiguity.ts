@@ -10,7 +10,8 @@ import type { SsePiece } from './split.js'
 const LINE_END = /[^\P{Cc}\t\n\r\u0080-\u009f]|\u00c2\u0085|\u00e2\u0080[\u00a8\u00a9]/u
 /** White space as JavaScript's `trim` defines it, in UTF-8 read as latin1. */
 const SPACE =
-  '(?:[\\t\\v\\f ]|\u00c2\u00a0|\u00e1\u009a\u0080|\u00e2\u0080[\u0080-\u008a\u00a8\u00a9\u00af]|\u00e2\u0081\u009f|\u00e3\u0080\u0080|\u00ef\u00bb\u00bf)'
+  '(?:[\\t\\v\\f ' +
+    ']|\u00c2\u00a0|\u00e1\u009a\u0080|\u00e2\u0080[\u0080-\u008a\u00a8\u00a9\u00af]|\u00e2\u0081\u009f|\u00e3\u0080\u0080|\u00ef\u00bb\u00bf)'
 /**
  * Matches `data:` after white space at the beginning of a line. Clients that trim lines (JavaScript SDK 0.3) read data there. The standard
  * reads a field of another name there.

@@ -107,7 +107,8 @@ export function unguarded (
     : [
         problemAt(
           at,
-          `${dotted(at)}: without a card, the gateway also forwards requests that activation.callers of policy ${formatValue(guarded.name)} forbids`,
+          `${dotted(at)}: without a card, the gateway also forwards requests that activation.callers of policy ` +
+            `${formatValue(guarded.name)} forbids`,
           'write reject'
         )
       ]

@@ -200,7 +200,8 @@ function certificateProblems (sources: Sources): PathProblem[] {
     return [
       ...(headers && Array.isArray(proxies) && count === 0
         ? [
-            problemAt(at, `${dotted(at)} needs proxies`, 'the addresses of the proxies that write the header, such as [127.0.0.1/32]', 'key')
+            problemAt(at, `${dotted(at)} needs proxies`, 'the addresses of the proxies that write the header, such as ' +
+              '[127.0.0.1/32]', 'key')
           ]
         : []),
       ...(headers

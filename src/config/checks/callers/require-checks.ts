@@ -102,6 +102,7 @@ export function unusedSources (config: Mapping): PathProblem[] {
   }
   return Object.keys(mapping(mapping(config.identity).sources)).filter(name => !used.has(name)).map(name =>
     problemAt(
-      ['identity', 'sources', name], `no agent accepts callers of the source ${formatValue(name)}`, 'name it in access.require of an agent', 'key'
+      ['identity', 'sources', name], 'no agent accepts callers of the source ' +
+        `${formatValue(name)}`, 'name it in access.require of an agent', 'key'
     ))
 }

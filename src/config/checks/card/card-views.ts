@@ -86,7 +86,8 @@ function activatable (view: Mapping, path: Path, { agent, layers }: { agent: Map
     return [
       problemAt(
         [...path, 'extensions'],
-        `view ${formatValue(view.id)} hides the extension of policy ${formatValue(item.name)}, but its callers can still activate the extension`,
+        `view ${formatValue(view.id)} hides the extension of policy ` +
+          `${formatValue(item.name)}, but its callers can still activate the extension`,
         'hiding is not enforcing: add activation.callers to the policy',
         'key'
       )

@@ -48,7 +48,8 @@ export function decisionsPage (element, params) {
   const missing = h('div')
   replace(element,
     h('h1', null, 'Decisions'),
-    h('p', { class: 'lead' }, 'What the gateway decided about each call, newest first: open a line for the reason, the rule and the corrected request.'),
+    h('p', { class: 'lead' }, 'What the gateway decided about each call, newest first: open a line for the reason, the rule and the ' +
+      'corrected request.'),
     h('form', {
       class: 'card filters',
       onsubmit: event => {

@@ -72,7 +72,9 @@ export function chart (title, lines, times, format) {
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
       role: 'img',
       tabindex: '0',
-      'aria-label': `${title}, the last ${minutes === 1 ? 'minute' : `${minutes} minutes`}. ${lines.map(({ name, values }) => `${name}: now ${values.at(-1) === null ? 'nothing' : format(values.at(-1) ?? 0)}, at most ${format(Math.max(0, ...values.filter(value => value !== null)))}`).join('; ')}. Use the arrow keys to read single values.`,
+      'aria-label': `${title}, the last ${minutes === 1 ? 'minute' : `${minutes} minutes`}. ` +
+        `${lines.map(({ name, values }) => `${name}: now ${values.at(-1) === null ? 'nothing' : format(values.at(-1) ?? 0)}, at most ` +
+          `${format(Math.max(0, ...values.filter(value => value !== null)))}`).join('; ')}. Use the arrow keys to read single values.`,
       onpointermove: event => {
         const box = picture.getBoundingClientRect()
         const at = ((event.clientX - box.left) / box.width) * WIDTH

@@ -94,7 +94,8 @@ function draw (element, { name, start, schema, document, samples, requests, crea
   replace(
     element,
     h('h1', null, 'Playground'),
-    h('p', { class: 'lead' }, 'Try a policy before you put it in force. The gateway evaluates requests with it, does not save it, and sends nothing to the agent.'),
+    h('p', { class: 'lead' }, 'Try a policy before you put it in force. The gateway evaluates requests with it, does not save it, and ' +
+      'sends nothing to the agent.'),
     h(
       'div',
       { class: 'field inline' },

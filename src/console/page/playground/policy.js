@@ -47,7 +47,8 @@ export function policyEditor ({ createEditor, schema, policies, text, onChange, 
       host,
       state,
       list,
-      h('p', { class: 'dim small' }, 'Ctrl+Space completes, F8 goes to the next problem. Point at a key to read about it. Copy the result into your configuration.')
+      h('p', { class: 'dim small' }, 'Ctrl+Space completes, F8 goes to the next problem. Point at a key to read about it. Copy the ' +
+        'result into your configuration.')
     ),
     show,
     close: editor.close

@@ -28,10 +28,12 @@ export function replayPart ({ name, keeps, kept, policy, onPick }) {
   button.addEventListener('click', run)
   const intro = keeps === 0
     ? [
-        h('p', null, 'The gateway keeps no requests. To replay the last requests of each agent, set how many stay in memory, and restart the gateway:'),
+        h('p', null, 'The gateway keeps no requests. To replay the last requests of each agent, set how many stay in memory, and restart ' +
+          'the gateway:'),
         h('pre', { tabindex: '0', 'aria-label': 'Configuration' }, 'server:\n  console:\n    playground: true\n    requests: 200')
       ]
-    : [h('p', null, `Evaluates the last requests of ${name} with the policy in force and with the policy above, and shows what would change. ${counted(kept, 'request')} ${kept === 1 ? 'was' : 'were'} kept when the page was opened.`)]
+    : [h('p', null, `Evaluates the last requests of ${name} with the policy in force and with the policy above, and shows what would ` +
+      `change. ${counted(kept, 'request')} ${kept === 1 ? 'was' : 'were'} kept when the page was opened.`)]
   return {
     element: h('section', { class: 'card play-replay-card', 'aria-labelledby': 'play-replay' }, h('h2', { id: 'play-replay' }, 'Replay'), intro, button, results),
     /** The policy has changed since the replay. */
@@ -48,7 +50,8 @@ function view ({ replay, problem, problems }, onPick) {
   if (evaluated === 0) return notice(withoutBody === 0 ? 'There were no requests yet.' : nothingKept(withoutBody))
   return [
     h('p', { class: 'play-summary' }, summary(replay)),
-    h('p', { class: 'dim small' }, `${counted(evaluated, 'request')} since ${new Date(since).toLocaleString()}. Replay does not follow tasks: the state of each task is unknown.`, withoutBody === 0 ? '' : ` ${nothingKept(withoutBody)}`),
+    h('p', { class: 'dim small' }, `${counted(evaluated, 'request')} since ${new Date(since).toLocaleString()}. Replay does not follow ` +
+      'tasks: the state of each task is unknown.', withoutBody === 0 ? '' : ` ${nothingKept(withoutBody)}`),
     requests.length === 0 ? null : h('ul', { class: 'play-requests' }, requests.map(one => row(one, onPick)))
   ]
 }

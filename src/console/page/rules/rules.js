@@ -77,7 +77,8 @@ function wouldReject (rows) {
   return h(
     'p',
     { class: 'notice', 'data-kind': 'warn' },
-    `Enforcing every rule would have rejected ${counted(sum, 'more violation')} since the start: ${counted(found.length, 'rule')}, ${counted(agents, 'agent')}. `,
+    `Enforcing every rule would have rejected ${counted(sum, 'more violation')} since the start: ${counted(found.length, 'rule')}, ` +
+      `${counted(agents, 'agent')}. `,
     h('a', { href: addressOf('#/decisions', { outcome: 'would-reject' }) }, 'Show the calls')
   )
 }

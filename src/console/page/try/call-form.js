@@ -160,7 +160,8 @@ export function callForm (form) {
   return { elements, read, use }
 }
 
-const WHY_NOT_GRPC = 'The agent also has gRPC interfaces. The page cannot call them, because it sends HTTP/1.1 and gRPC needs HTTP/2: use a client of gRPC, or a policy test with the binding GRPC.'
+const WHY_NOT_GRPC = 'The agent also has gRPC interfaces. The page cannot call them, because it sends HTTP/1.1 and gRPC needs HTTP/2: ' +
+  'use a client of gRPC, or a policy test with the binding GRPC.'
 
 function boxItem ({ uri, description, required, box }) {
   return h(

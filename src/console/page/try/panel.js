@@ -16,7 +16,8 @@ export function tryPanel (element, name, params) {
   }, error => { replace(element, notice(error.message, 'bad')) })
 }
 
-const ONLY_GRPC = 'The agent has gRPC interfaces only. The page cannot send calls over gRPC, because it sends HTTP/1.1 and gRPC needs HTTP/2. Use a client of gRPC, or a policy test with the binding GRPC.'
+const ONLY_GRPC = 'The agent has gRPC interfaces only. The page cannot send calls over gRPC, because it sends HTTP/1.1 and gRPC needs ' +
+  'HTTP/2. Use a client of gRPC, or a policy test with the binding GRPC.'
 
 function off () {
   return h(
@@ -26,7 +27,8 @@ function off () {
     h(
       'p',
       null,
-      'To send calls from here, change the configuration and restart the gateway. Anyone who reaches the admin listener can then call the agents through the gateway.'
+      'To send calls from here, change the configuration and restart the gateway. Anyone who reaches the admin listener can then call ' +
+        'the agents through the gateway.'
     ),
     h('pre', { tabindex: '0', 'aria-label': 'Configuration' }, 'server:\n  console:\n    tryIt: true')
   )
@@ -55,7 +57,10 @@ function draw (element, name, form, replayed) {
       results.scrollIntoView({ block: 'nearest' })
     } catch (error) {
       const stopped = error.name === 'AbortError'
-      replace(results, notice(stopped ? 'Stopped. The decision is on the page Decisions.' : error.message, stopped ? 'info' : 'bad'), live.element)
+      replace(results, notice(stopped
+        ? 'Stopped. The decision is on the page ' +
+        'Decisions.'
+        : error.message, stopped ? 'info' : 'bad'), live.element)
     } finally {
       button.disabled = false
       stop.hidden = true
@@ -74,5 +79,6 @@ function replayNotice (id, call) {
   const prepared = preparedCall(id)
   if (prepared === null) return notice('The call to replay is no longer known to this page: choose it again on the page Decisions.', 'warn')
   call.use(prepared)
-  return notice('The call of the decision, with its corrections. The gateway keeps no data of requests: replace the texts in <> in the body, and add credentials under More headers.')
+  return notice('The call of the decision, with its corrections. The gateway keeps no data of requests: replace the texts in <> in the ' +
+    'body, and add credentials under More headers.')
 }

@@ -51,7 +51,8 @@ summary { cursor: pointer; color: var(--accent); width: fit-content; }
 
 /** Only the style of the page itself applies. A link is the only way out of the page. */
 export const PAGE_POLICY =
-  `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+  `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; img-src data:; base-uri 'none'; ` +
+    'form-action \'none\'; frame-ancestors \'none\''
 
 /** The section of one agent. */
 export interface Section {
@@ -147,7 +148,8 @@ function factsOf (entry: DirectoryEntry): string {
   const by = provider.organization === '' ? provider.url : provider.organization
   const facts: readonly (readonly [string, string])[] = [
     ['Addresses', interfaces.map(({ binding, version, url, tenant }) =>
-      `<div><code>${escaped(url)}</code> ${escaped(binding)} ${escaped(version)}${tenant === null ? '' : `, tenant <code>${escaped(tenant)}</code>`}</div>`).join('')],
+      `<div><code>${escaped(url)}</code> ` +
+        `${escaped(binding)} ${escaped(version)}${tenant === null ? '' : `, tenant <code>${escaped(tenant)}</code>`}</div>`).join('')],
     ['Credentials', callers.length === 0 ? '' : callers.map(caller => `<div>${caller}</div>`).join('')],
     ['Supports', can.filter(feature => feature !== '').join(', ')],
     ['Card', linkOr(card)],
