@@ -16,14 +16,17 @@ import { MUTATIONS } from './list.mjs'
 const [from = '1', to = String(MUTATIONS.length)] = process.argv.slice(2)
 const run = (...args) => spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'ignore' }).status === 0
 
-/** Bundles the compiled sources. Bundling replaces these two modules, so each bundle starts from the compiled modules. */
+/** Modules that bundling replaces. Each bundle starts from the compiled ones. */
+const REPLACED = ['cli/serve.ts', 'server/cluster/main.ts', ...readdirSync(join(ROOT, 'src/vendor')).map(file => `vendor/${file}`)]
+
+/** Bundles the compiled sources. */
 async function bundle (mutated) {
-  for (const file of ['cli/serve.ts', 'server/cluster/main.ts']) {
+  for (const file of REPLACED) {
     if (file === mutated) continue
     const { code } = await transform(readFileSync(join(ROOT, 'src', file), 'utf8'), { loader: 'ts', format: 'esm', target: 'node20' })
     writeFileSync(join(ROOT, 'dist/src', file.replace(/\.ts$/, '.js')), code)
   }
-  if (!run('dist/scripts/bundle/main.js')) throw new Error('the bundle cannot be built')
+  if (!run('dist/scripts/bundle/main.js')) throw new Error('the bundle cannot be built: node dist/scripts/bundle/main.js shows why')
 }
 
 /** Folders of tests for folders of sources with another name. */

@@ -189,11 +189,11 @@ function inactiveProblems ({ inactive, owns, activation }: Mapping, path: Path):
 
 /** Warns when the agent's `responses` setting contradicts its policies. */
 export function responsesWarnings (agent: Mapping, policies: readonly (LayeredPolicy | null)[], path: Path): PathProblem[] {
-  const list = policies.filter((policy) => policy !== null)
+  const layers = policies.filter((policy) => policy !== null)
   const at = [...path, 'responses']
-  if (agent.responses === 'off') return list.filter(policy => isEnforced(policy, agent.mode)).flatMap(policy => unreadProblems(policy, at))
+  if (agent.responses === 'off') return layers.filter(policy => isEnforced(policy, agent.mode)).flatMap(policy => unreadProblems(policy, at))
   // No warning when a policy is unknown, or when any policy checks or changes responses.
-  if (agent.responses !== 'enforce' || list.length < policies.length || list.some(({ value }) => speaksOfResponses(value))) return []
+  if (agent.responses !== 'enforce' || layers.length < policies.length || layers.some(({ value }) => speaksOfResponses(value))) return []
   return [
     problemAt(
       at,

@@ -90,15 +90,15 @@ function ofRule (
       becomes: 'nothing'
     }
   }
-  const { selected, found: hits } = outcome
-  const enforced = hits.some(violation => violation.mode === 'enforce')
-  const becomes = hits.length === 0 || !acts || decision === 'warn' ? 'nothing' : decision === 'reject' && !enforced ? 'nothing' : decision
+  const { selected, found: violations } = outcome
+  const enforced = violations.some(violation => violation.mode === 'enforce')
+  const becomes = violations.length === 0 || !acts || decision === 'warn' ? 'nothing' : decision === 'reject' && !enforced ? 'nothing' : decision
   return {
     id,
-    verdict: hits.length === 0 ? 'passed' : becomes === 'nothing' ? 'observed' : 'broken',
+    verdict: violations.length === 0 ? 'passed' : becomes === 'nothing' ? 'observed' : 'broken',
     why: null,
     values: selected,
-    violations: hits.map(({ path, message }) => ({ path, message })),
+    violations: violations.map(({ path, message }) => ({ path, message })),
     becomes
   }
 }
