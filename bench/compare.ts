@@ -50,14 +50,16 @@ async function main (args: readonly string[]): Promise<number> {
     place, tool: toolInstalled(), rounds, seconds, quick: false, say, wants: () => true, mostly: running => running
   }
   const parties: Party[][] = []
+  const mains: string[] = []
   try {
     for (const [i, side] of [before, after].entries()) {
       const main = builds.build(side)
       const party: Party[] = []
       parties.push(party)
+      mains.push(main)
       for (let k = 0; k < processes; k++) party.push({ ...await startGateway(place, { name: `side-${i}-${k}`, main }), name: side.name })
     }
-    console.log(await versus(bench, parties[0] as Party[], parties[1] as Party[], wants))
+    console.log(await versus(bench, parties[0] as Party[], parties[1] as Party[], mains as [string, string], wants))
     return 0
   } finally {
     await Promise.all(parties.flat().map(party => party.stop()))

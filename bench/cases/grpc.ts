@@ -1,14 +1,14 @@
 /** Calls over gRPC: the gateway against proxies that only forward. */
 import { EVENT, EVENTS, METADATA, REQUEST, RESPONSE, SEND, STREAM } from '../agent/grpc-calls.js'
 import type { Bench, Case, Table } from '../bench.js'
-import { WrongAnswer, interleave, subjects } from '../bench.js'
+import { WrongAnswer, inTurn, interleave, subjects } from '../bench.js'
 import { h2load, wrongWithGrpc } from '../load/h2load.js'
 import { GRPC_EVENTS, GRPC_UNARY } from '../names.js'
 import type { GrpcAgent } from '../parties/grpc.js'
 import { startGrpcAgent, startGrpcGateway, startGrpcJsProxy, startHttp2Proxy } from '../parties/grpc.js'
 import type { Party } from '../parties/party.js'
 import { cpuSeconds, stop, which } from '../processes.js'
-import type { Sample } from '../results.js'
+import type { Row, Sample } from '../results.js'
 
 interface Work {
   readonly name: string
@@ -53,6 +53,43 @@ export const GRPC: Case = {
       await Promise.all(parties.map(party => party.stop()))
       await stop(agent.child)
     }
+  }
+}
+
+/** The works, as `bench:compare` names them. */
+export const GRPC_COMPARED: readonly string[] = WORKS.map(({ name }) => `gRPC, ${name}`)
+
+/**
+ * Compares gateways of two sides in alternating turns.
+ * @param mains paths of `main.js` of the two sides
+ * @param processes of each side
+ * @param tell receives each work with the rows of the two sides
+ */
+export async function compareGrpc (
+  bench: Bench,
+  mains: readonly [string, string],
+  processes: number,
+  wants: (work: string) => boolean,
+  tell: (work: string, rows: readonly Row[]) => void
+): Promise<void> {
+  if (!GRPC_COMPARED.some(wants)) return
+  const agent = await startGrpcAgent(bench.place)
+  const sides: Party[][] = [[], []]
+  try {
+    for (const [i, main] of mains.entries()) {
+      for (let k = 0; k < processes; k++) sides[i]?.push(await startGrpcGateway(bench.place, agent, main))
+    }
+    const pair = sides.map((all, i) => ({ name: String(i), of: inTurn(all) }))
+    for (const work of WORKS) {
+      const title = `gRPC, ${work.name}`
+      if (!wants(title)) continue
+      bench.say(`${title}: warming up`)
+      for (const party of sides.flat()) await warm(bench, agent, party, work)
+      tell(title, await interleave(bench, title, pair, next => sample(bench, agent, next(), work)))
+    }
+  } finally {
+    await Promise.all(sides.flat().map(party => party.stop()))
+    await stop(agent.child)
   }
 }
 

@@ -4,12 +4,14 @@ import { ANSWER, HEADERS, streamHeaders } from '../agent/calls.js'
 import type { Bench } from '../bench.js'
 import { inTurn, interleave } from '../bench.js'
 import type { Party } from '../parties/party.js'
+import { which } from '../processes.js'
 import { table } from '../render.js'
 import type { Row } from '../results.js'
 import { figures } from '../results.js'
 import { pairwise, ratio, spread } from '../statistics.js'
 import type { Call } from './closed.js'
 import { MANY, callOf, closedSample, warm } from './closed.js'
+import { GRPC_COMPARED, compareGrpc } from './grpc.js'
 import type { Load } from './latency.js'
 import { fixedSample } from './latency.js'
 import { EVENTS, responseCallOf } from './throughput.js'
@@ -35,6 +37,7 @@ const LATENCY_WORK = `${RATE} calls of 400 B per second`
 
 /**
  * @param before processes of one gateway, which take the rounds in turn; `after` has those of the other
+ * @param mains paths of `main.js` of the two gateways, for the works over gRPC
  * @param wants chooses works by their names
  * @returns a table: for each work, the second party's figures as multiples of the first party's, with their quartiles
  */
@@ -42,6 +45,7 @@ export async function versus (
   bench: Bench,
   before: readonly Party[],
   after: readonly Party[],
+  mains: readonly [string, string],
   wants: (work: string) => boolean
 ): Promise<string> {
   const pair = [before, after].map((all, i) => ({ name: String(i), of: inTurn(all) }))
@@ -73,7 +77,9 @@ export async function versus (
     const load: Load = { headers: HEADERS, body: SMALL, rate: RATE, expected: ANSWER.length }
     tell(LATENCY_WORK, await interleave(bench, 'latency', pair, next => fixedSample(bench, next(), load, bench.seconds, 'whole')))
   }
+  if (which('h2load') === null) bench.say('gRPC: h2load is not installed (Debian: nghttp2-client)')
+  else await compareGrpc(bench, mains, before.length, wants, tell)
   return `${nameOf('1')}\nagainst ${nameOf('0')}\n\n${table(['work', 'measure', 'second against first'], lines)}`
 }
 
-export const VERSUS_WORKS: readonly string[] = [...CALLS.map(([work]) => work), LATENCY_WORK]
+export const VERSUS_WORKS: readonly string[] = [...CALLS.map(([work]) => work), LATENCY_WORK, ...GRPC_COMPARED]

@@ -22,10 +22,15 @@ export async function startGrpcAgent ({ cores }: Place): Promise<GrpcAgent> {
   return { url, grpc, child }
 }
 
-/** The gateway with a card, a required extension and an object schema; the URL of the party is that of its gRPC listener. */
-export async function startGrpcGateway (place: Place, agent: GrpcAgent): Promise<Party> {
-  const address = `127.0.0.1:${await freePort()}`
-  const file = join(place.directory, 'grpc-gateway.json')
+/**
+ * The gateway with a card, a required extension and an object schema; the URL of the party is that of its gRPC listener.
+ * @param main path of the gateway's `main.js`; default: the file built here
+ */
+export async function startGrpcGateway (place: Place, agent: GrpcAgent, main = built('src/main.js')): Promise<Party> {
+  const port = await freePort()
+  const address = `127.0.0.1:${port}`
+  // A gateway reloads its file when the file changes, so each process has its own.
+  const file = join(place.directory, `grpc-gateway-${port}.json`)
   writeFileSync(file, JSON.stringify({
     version: 1,
     server: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', grpc: { listen: address, publicAddress: address } },
@@ -36,7 +41,7 @@ export async function startGrpcGateway (place: Place, agent: GrpcAgent): Promise
       card: { refresh: '1h' }
     }]
   }))
-  const party = await ours('gateway', place, [built('src/main.js'), 'serve', '--config', file])
+  const party = await ours('gateway', place, [main, 'serve', '--config', file])
   await until(() => fetch(`${party.admin}/readyz`).then(response => response.ok), 'the gateway is ready')
   return { ...party, url: `http://${address}` }
 }
