@@ -56,8 +56,9 @@ export const GRPC: Case = {
   }
 }
 
-/** The works, as `bench:compare` names them. */
-export const GRPC_COMPARED: readonly string[] = WORKS.map(({ name }) => `gRPC, ${name}`)
+/** The name of a work in `bench:compare`. */
+const titleOf = ({ name }: Work): string => `gRPC, ${name}`
+export const GRPC_COMPARED: readonly string[] = WORKS.map(titleOf)
 
 /**
  * Compares gateways of two sides in alternating turns.
@@ -80,9 +81,8 @@ export async function compareGrpc (
       for (let k = 0; k < processes; k++) sides[i]?.push(await startGrpcGateway(bench.place, agent, main))
     }
     const pair = sides.map((all, i) => ({ name: String(i), of: inTurn(all) }))
-    for (const work of WORKS) {
-      const title = `gRPC, ${work.name}`
-      if (!wants(title)) continue
+    for (const work of WORKS.filter(work => wants(titleOf(work)))) {
+      const title = titleOf(work)
       bench.say(`${title}: warming up`)
       for (const party of sides.flat()) await warm(bench, agent, party, work)
       tell(title, await interleave(bench, title, pair, next => sample(bench, agent, next(), work)))

@@ -77,7 +77,7 @@ export async function versus (
     const load: Load = { headers: HEADERS, body: SMALL, rate: RATE, expected: ANSWER.length }
     tell(LATENCY_WORK, await interleave(bench, 'latency', pair, next => fixedSample(bench, next(), load, bench.seconds, 'whole')))
   }
-  if (which('h2load') === null) bench.say('gRPC: h2load is not installed (Debian: nghttp2-client)')
+  if (GRPC_COMPARED.some(wants) && which('h2load') === null) bench.say('gRPC: h2load is not installed (Debian: nghttp2-client)')
   else await compareGrpc(bench, mains, before.length, wants, tell)
   return `${nameOf('1')}\nagainst ${nameOf('0')}\n\n${table(['work', 'measure', 'second against first'], lines)}`
 }

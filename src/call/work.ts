@@ -77,10 +77,12 @@ export interface UninspectedRequest {
   readonly body: Bytes | null
 }
 
+/** Sets the request for an operation. */
 export function keepWork (exchange: Exchange, work: Work): void {
   exchange.work = work
 }
 
+/** Sets the request that no rule sees. */
 export function keepUnread (exchange: Exchange, request: UninspectedRequest): void {
   exchange.unread = request
 }
