@@ -3,7 +3,7 @@
  * the code cache that V8 made at build time. Before the bundle, a start found, read and compiled 500 files one by one, which took more than
  * half of its processor time.
  */
-import { readFileSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { Script } from 'node:vm'
@@ -20,7 +20,7 @@ export type Bundle = Readonly<Record<string, () => unknown>>
 export function readScript (file: string): Script {
   setEngineFlags()
   // The script is ASCII. Decoding as Latin-1 needs no check of the bytes.
-  const source = readFileSync(file, 'latin1')
+  const source = readOnce(file).toString('latin1')
   const cachedData = readCache(cacheOf(file))
   return new Script(source, { filename: file, ...cachedData === null ? {} : { cachedData } })
 }
@@ -47,23 +47,50 @@ export function bundled (name: string): Bundle {
 /** One script can have a cache for each version of V8: Node 20 and Node 24 may start the same build. */
 export const cacheOf = (file: string): string => file.replace(/\.cjs$/, `-v8-${process.versions.v8}.cache`)
 
+/** The types of Node 20 do not have the second parameter (ECMAScript 2024), which Node 20 has. */
+const ResizableArrayBuffer = ArrayBuffer as new (length: number, options: { maxByteLength: number }) => ArrayBuffer
+
 const CHECKSUM_BYTES = 4
 
+/** @returns the content of the file of a code cache; the checksum follows the data, because V8 copies data that is not aligned */
 export function writeCache (data: Buffer): Buffer {
   const checksum = Buffer.alloc(CHECKSUM_BYTES)
   checksum.writeUInt32LE(crc32(data))
-  return Buffer.concat([checksum, data])
+  return Buffer.concat([data, checksum])
 }
 
 /** @returns null when the cache is missing or damaged; V8 accepts damaged bytes unchecked and may crash later */
 function readCache (file: string): Buffer | null {
   let bytes: Buffer
   try {
-    bytes = readFileSync(file)
+    bytes = readOnce(file)
   } catch {
     return null
   }
-  if (bytes.length <= CHECKSUM_BYTES) return null
-  const data = bytes.subarray(CHECKSUM_BYTES)
-  return crc32(data) === bytes.readUInt32LE() ? data : null
+  const end = bytes.length - CHECKSUM_BYTES
+  if (end <= 0) return null
+  const data = bytes.subarray(0, end)
+  return crc32(data) === bytes.readUInt32LE(end) ? data : null
+}
+
+/**
+ * Reads a file of some megabytes into memory that the process returns to the system after use: the pages of a resizable `ArrayBuffer`. The
+ * memory of `readFileSync` comes from the C library. After glibc frees a block of this size, each thread keeps up to twice as much free
+ * memory (`mallopt(3)`, M_MMAP_THRESHOLD).
+ */
+function readOnce (file: string): Buffer {
+  const descriptor = openSync(file, 'r')
+  try {
+    const { size } = fstatSync(descriptor)
+    const bytes = Buffer.from(new ResizableArrayBuffer(size, { maxByteLength: size }), 0, size)
+    let length = 0
+    while (length < size) {
+      const read = readSync(descriptor, bytes, length, size - length, null)
+      if (read === 0) break
+      length += read
+    }
+    return bytes.subarray(0, length)
+  } finally {
+    closeSync(descriptor)
+  }
 }

@@ -2,6 +2,8 @@ import { readdirSync } from 'node:fs'
 import { constants, getPriority, setPriority } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 
+const V8_VERSION = Number.parseFloat(process.versions.v8)
+
 /**
  * Sets the V8 flags of the gateway. Call this function before the code of the gateway is loaded: a V8 code cache (bundled.ts) is valid
  * only under the flags that it was made with. The figures are CPU times per call with Node 24, as multiples of those without the flag, on a
@@ -14,6 +16,9 @@ export function setEngineFlags (): void {
   // A full collection takes bodies in flight for long-lived objects. V8 starts the next full collection when the heap has grown by a small
   // amount, and these bodies alone are often that amount. 1 MB: 0.91. 400 B: no difference.
   setFlagsFromString('--heap-growing-percent=200')
+  // V8 of Node 24 starts a full collection after each 64 MB of external memory, and bodies are external memory. With this flag, the memory
+  // of bodies counts like other memory, and young collections free it. 1 MB: 0.65. 400 B: no difference. V8 of Node 22 has no such flag.
+  if (V8_VERSION >= 13) setFlagsFromString('--external-memory-accounted-in-global-limit')
 }
 
 /** Added to the priority of V8's own threads, as of nice(2): the main thread gets nine of ten time slices that both want. */

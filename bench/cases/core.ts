@@ -11,7 +11,7 @@ import { CORE_OLDEST } from '../names.js'
 import type { Party } from '../parties/party.js'
 import { residentBytes } from '../processes.js'
 import type { Sample } from '../results.js'
-import { callOf, closedSample, warm } from './closed.js'
+import { callOf, closedSample, settle, warm } from './closed.js'
 import { startFresh } from './fresh.js'
 import { fixedSample } from './latency.js'
 
@@ -26,11 +26,8 @@ const LATENCY_SECONDS = 3
  */
 const WARM = { first: { calls: 30_000, seconds: 20 }, later: { calls: 5_000, seconds: 5 } }
 
-/**
- * Load before each measurement that does not count, in seconds. V8 discards optimized code while the other parties have their turns: after
- * 10 s without calls, the first second of calls takes 2.5 to 3.2 times as much CPU, and the third 1.2 to 1.6 times (29 November 2026).
- */
-const SETTLE_SECONDS = 2
+/** Longer than in other cases: three processes of each party take turns, so the pauses of a process are longer. */
+const SETTLE_SECONDS = 4
 
 /** Each work, with calls per second of the measurement of latency: a part of what all parties reach. */
 const RATES: ReadonlyMap<string, number> = new Map([
@@ -88,30 +85,16 @@ async function measure (bench: Bench, work: Work, subjects: ReadonlyArray<Subjec
   await warm(short, subjects.flatMap(({ of }) => of.all), call, warmUp.seconds, warmUp.calls)
   const long = { ...bench, seconds: bench.quick ? bench.seconds : Math.max(bench.seconds, SECONDS) }
   const rounds = bench.quick ? bench.rounds : Math.max(bench.rounds, PROCESSES)
-  const settle = async (party: Party): Promise<void> => {
-    if (party.pids.length > 0) await closedSample({ ...bench, seconds: bench.quick ? bench.seconds : SETTLE_SECONDS }, party, call)
-  }
-  const closed = await interleave(bench, `core, ${work.name}, throughput`, subjects.filter(({ name }) => name !== 'direct'), async processes => {
-    const party = processes.next()
-    await settle(party)
-    return { ...await closedSample(long, party, call), resident: residentBytes(party.pids) }
-  }, rounds)
   const rate = bench.rate ?? RATES.get(work.name) as number
   const load = { headers: call.headers, body: call.body, rate, expected: ANSWER.length }
   const seconds = bench.quick ? bench.seconds : LATENCY_SECONDS
-  const open = await interleave(bench, `core, ${work.name}, latency`, subjects, async processes => {
+  const rows = await interleave(bench, `core, ${work.name}`, subjects, async processes => {
     const party = processes.next()
-    await settle(party)
+    const { pids } = party
+    await settle(bench, party, call, SETTLE_SECONDS)
+    const closed = pids.length === 0 ? {} : { ...await closedSample(long, party, call), resident: residentBytes(pids) }
     const { p50 = 0, p99 = 0 } = await fixedSample(bench, party, load, seconds, 'whole')
-    return { p50, p99 } satisfies Sample
+    return { ...closed, p50, p99 } satisfies Sample
   }, rounds)
-  return {
-    work: work.name,
-    rows: open.map(row => {
-      const other = closed.find(({ party }) => party === row.party)
-      const broken = other?.broken ?? row.broken
-      if (broken !== undefined) return { party: row.party, samples: [], broken }
-      return { party: row.party, samples: row.samples.map((sample, i) => ({ ...other?.samples[i], ...sample })) }
-    })
-  }
+  return { work: work.name, rows }
 }

@@ -7,7 +7,7 @@ import type { Party } from '../parties/party.js'
 import { until } from '../processes.js'
 import type { Sample } from '../results.js'
 import type { Call } from './closed.js'
-import { MANY, agentStats, closedSample, warm } from './closed.js'
+import { MANY, agentStats, settledSample, warm } from './closed.js'
 import { startFresh } from './fresh.js'
 import { openStreams } from './memory.js'
 
@@ -44,7 +44,7 @@ export const CROWDED: Case = {
 async function withStreams (bench: Bench, party: Party, streams: number): Promise<Sample> {
   const held = await openStreams(party, streams)
   try {
-    return await closedSample(bench, party, CALL)
+    return await settledSample(bench, party, CALL)
   } finally {
     await held.close()
     // Closing them is work for the party, which must not fall into the next measurement.

@@ -9,6 +9,7 @@ import { startGrpcAgent, startGrpcGateway, startGrpcJsProxy, startHttp2Proxy } f
 import type { Party } from '../parties/party.js'
 import { cpuSeconds, stop, which } from '../processes.js'
 import type { Row, Sample } from '../results.js'
+import { SETTLE_SECONDS } from './closed.js'
 
 interface Work {
   readonly name: string
@@ -20,11 +21,11 @@ interface Work {
 }
 
 const CONNECTIONS = 8
-const WARM_SECONDS = 4
+const WARM_SECONDS = 8
 const WORKS: readonly Work[] = [
-  { name: GRPC_UNARY, path: SEND, wanted: RESPONSE, streams: 8, warmCalls: 6_000 },
+  { name: GRPC_UNARY, path: SEND, wanted: RESPONSE, streams: 8, warmCalls: 30_000 },
   {
-    name: GRPC_EVENTS, path: STREAM, wanted: Buffer.concat(Array.from({ length: EVENTS }, () => EVENT)), streams: 2, warmCalls: 200
+    name: GRPC_EVENTS, path: STREAM, wanted: Buffer.concat(Array.from({ length: EVENTS }, () => EVENT)), streams: 2, warmCalls: 1_000
   }
 ]
 
@@ -45,7 +46,10 @@ export const GRPC: Case = {
       for (const work of WORKS.filter(({ name }) => bench.wants('grpc', name, true))) {
         bench.say(`grpc, ${work.name}: warming up`)
         for (const party of parties) await warm(bench, agent, party, work)
-        const rows = await interleave(bench, `grpc, ${work.name}`, subjects(parties), party => sample(bench, agent, party, work))
+        const rows = await interleave(bench, `grpc, ${work.name}`, subjects(parties), async party => {
+          await sample({ ...bench, seconds: bench.quick ? bench.seconds : SETTLE_SECONDS }, agent, party, work)
+          return await sample(bench, agent, party, work)
+        })
         tables.push({ work: work.name, rows })
       }
       return tables

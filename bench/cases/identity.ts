@@ -12,7 +12,7 @@ import { startGateway } from '../parties/gateway.js'
 import type { Party } from '../parties/party.js'
 import { built, listening, start, stop } from '../processes.js'
 import type { Sample } from '../results.js'
-import { MANY, closedSample, warm } from './closed.js'
+import { MANY, settledSample, warm } from './closed.js'
 import { fixedSample } from './latency.js'
 
 const WORK = '400 B'
@@ -55,7 +55,7 @@ export const IDENTITY: Case = {
       await warm(bench, parties, call, WARM.seconds, WARM.calls)
       if (bench.wants('identity', WORK, true)) {
         const subjects = parties.map(party => ({ name: party.name, of: party }))
-        tables.push({ work: WORK, rows: await interleave(bench, 'identity', subjects, party => closedSample(bench, party, call)) })
+        tables.push({ work: WORK, rows: await interleave(bench, 'identity', subjects, party => settledSample(bench, party, call)) })
       }
       const [, guarded] = parties
       if (guarded !== undefined && bench.wants('identity', FORGED, true)) {

@@ -9,6 +9,7 @@ import { wrongWith } from '../load/verify.js'
 import type { Party } from '../parties/party.js'
 import { cpuSeconds } from '../processes.js'
 import type { Sample } from '../results.js'
+import { MANY, settle } from './closed.js'
 
 /** Calls per second. */
 export const RATE = 1_000
@@ -52,7 +53,10 @@ async function fixedRate (
       if (!(error instanceof WrongAnswer)) throw error
     })
   }
-  const measure = (party: Party): Promise<Sample> => fixedSample(bench, party, load, bench.seconds * 2, of)
+  const measure = async (party: Party): Promise<Sample> => {
+    await settle(bench, party, { headers: load.headers, body: load.body, connections: MANY })
+    return await fixedSample(bench, party, load, bench.seconds * 2, of)
+  }
   return [{ work, rows: await interleave(bench, name, subjects(parties), measure) }]
 }
 

@@ -5,7 +5,7 @@ import type { Case } from '../bench.js'
 import { interleave, subjects } from '../bench.js'
 import { envoyVersion } from '../parties/envoy.js'
 import { startMesh } from '../parties/mesh.js'
-import { closedSample, warm } from './closed.js'
+import { settledSample, warm } from './closed.js'
 
 const WORK = '400 B'
 /** Few, because each call of Envoy and the gateway together takes several times as long as a call of one of them. */
@@ -28,7 +28,7 @@ export const MESH: Case = {
       const call = { headers: HEADERS, body: SMALL, connections: CONNECTIONS }
       bench.say('mesh: warming up')
       await warm(bench, parties, call, WARM.seconds, WARM.calls)
-      return [{ work: WORK, rows: await interleave(bench, 'mesh', subjects(parties), party => closedSample(bench, party, call)) }]
+      return [{ work: WORK, rows: await interleave(bench, 'mesh', subjects(parties), party => settledSample(bench, party, call)) }]
     } finally {
       await Promise.all(parties.map(party => party.stop()))
     }

@@ -6,7 +6,7 @@ import { interleave, subjects } from '../bench.js'
 import { startGateway } from '../parties/gateway.js'
 import type { Party } from '../parties/party.js'
 import type { Call } from './closed.js'
-import { MANY, callOf, closedSample, connectionsFor, warm } from './closed.js'
+import { MANY, callOf, closedSample, connectionsFor, settledSample, warm } from './closed.js'
 import { isCoreWork } from './core.js'
 
 /** A small call with a response of the work's content. */
@@ -14,7 +14,10 @@ export const responseCallOf = (work: Work): Call => ({ headers: responseHeaders(
 
 interface Treatment {
   readonly call: (work: Work) => Call
-  /** True for a work with all rounds and a complete warm-up. The others follow it with the same code, and take less time. */
+  /**
+   * True for a work with all rounds, a complete warm-up, and load before each measurement. The others follow it with the same code, and
+   * take less time.
+   */
   readonly main: (work: Work) => boolean
   /** True for a work of quick runs. */
   readonly quick: (work: Work) => boolean
@@ -37,7 +40,8 @@ async function measureWorks (
     bench.say(`${title}: warming up`)
     await warm(bench, parties, made, main(work) ? undefined : BRIEF_WARM_UP)
     const rounds = main(work) ? bench.rounds : Math.min(bench.rounds, FEWER_ROUNDS)
-    const rows = await interleave(bench, title, subjects(parties), party => closedSample(bench, party, made), rounds)
+    const sample = main(work) ? settledSample : closedSample
+    const rows = await interleave(bench, title, subjects(parties), party => sample(bench, party, made), rounds)
     measured.push({ work: work.name, rows })
   }
   return measured
@@ -103,7 +107,7 @@ export const STREAM: Case = {
     bench.say('stream: warming up')
     await warm(bench, parties, call)
     return [
-      { work: `${EVENTS} events`, rows: await interleave(bench, 'stream', subjects(parties), party => closedSample(bench, party, call)) }
+      { work: `${EVENTS} events`, rows: await interleave(bench, 'stream', subjects(parties), party => settledSample(bench, party, call)) }
     ]
   }
 }
