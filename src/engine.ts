@@ -13,9 +13,6 @@ export function setEngineFlags (): void {
   // V8 takes objects that survive one collection of a busy start for long-lived objects. It then allocates similar objects directly in old
   // space, where each object keeps alive whatever it references. 400 B: 0.89. 50 kB of Markdown: 0.91. 1 MB: 0.95.
   setFlagsFromString('--no-allocation-site-pretenuring')
-  // A full collection takes bodies in flight for long-lived objects. V8 starts the next full collection when the heap has grown by a small
-  // amount, and these bodies alone are often that amount. 1 MB: 0.91. 400 B: no difference.
-  setFlagsFromString('--heap-growing-percent=200')
   // V8 of Node 24 starts a full collection after each 64 MB of external memory, and bodies are external memory. With this flag, the memory
   // of bodies counts like other memory, and young collections free it. 1 MB: 0.65. 400 B: no difference. V8 of Node 22 has no such flag.
   if (V8_VERSION >= 13) setFlagsFromString('--external-memory-accounted-in-global-limit')
