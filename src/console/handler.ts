@@ -156,7 +156,8 @@ export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>)
     files ??= readPage()
     const file = files.get(name)
     if (file === undefined) throw new Failure({ status: 404, error: 'not found' })
-    const { type, bytes } = file
+    const { type } = file
+    const bytes = file.bytes()
     response.writeHead(200, { 'content-type': type, 'content-length': bytes.length })
     response.end(method === 'HEAD' ? undefined : bytes)
   }
@@ -265,7 +266,7 @@ function jsonOf (text: string): unknown {
 // The page's own files: a fixed list, made on first request.
 
 /** `bytes` reads the file: the editor of the playground is large, and few open it. */
-interface PageFile { readonly type: string, readonly bytes: Buffer }
+interface PageFile { readonly type: string, readonly bytes: () => Buffer }
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -285,7 +286,7 @@ function readPage (): ReadonlyMap<string, PageFile> {
     const type = TYPES[name.slice(name.lastIndexOf('.'))]
     if (type !== undefined) {
       files.set(
-        name === 'index.html' ? '' : name, { type, get bytes () { return readFileSync(join(DIRECTORY, name)) } }
+        name === 'index.html' ? '' : name, { type, bytes: () => readFileSync(join(DIRECTORY, name)) }
       )
     }
   }

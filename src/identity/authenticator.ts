@@ -72,7 +72,7 @@ export class Authenticator {
   ): Authentication | Promise<Authentication> {
     const outcome = this.certificates.find(presented)
     const { last } = presented.connection
-    const network = (): string => networkOf(presented.address)
+    const network = (): string => networkOf(presented.address?.())
     const { audiences } = requirement
     if (outcome === null) return this.credentials(presented, requirement, { now, isThrottled, network, thumbprint: null, audiences, last })
     if ('several' in outcome) return { kind: 'several', carriers: outcome.several }

@@ -16,7 +16,7 @@ export interface Presented {
   readonly query: string
   readonly connection: Connection
   /** Address of the client, behind trusted proxies; undefined once the connection is closed. */
-  readonly address?: string | undefined
+  readonly address?: () => string | undefined
   /** `Metadata` in the message of a proxy. Without it, sources find nothing there. */
   readonly metadata?: Buffer | null
 }

@@ -246,7 +246,7 @@ function viewPart (part: Fields, index: number, sets: Members, nested: boolean, 
     }
   }
   const unread = nested || (version === '0.3' && Boolean(wrapperFlag(part))) ? null : unreadValue(part.object, 'data')
-  if (unread !== null) return unreadPart(part, { index, unread, kind, known: sets }, problems)
+  if (unread !== null) return new UnreadPartView(part, { index, unread, kind, known: sets }, problems)
   let data = part.get('data')
   let dataPath = part.pathOf('data')
   let dataSteps = DATA
@@ -281,18 +281,29 @@ const NOT_OF_KIND = 'contains "data" without kind "data", so some agents do not 
 interface UnreadPart { readonly index: number, readonly unread: UnreadValue, readonly kind: unknown, readonly known: Members }
 
 /** A part whose data nobody has read: an object or a list that is the document itself. */
-function unreadPart (part: Fields, { index, unread, kind, known: members }: UnreadPart, problems: FieldProblem[]): PartView {
-  return {
-    fields: part,
-    path: part.path,
-    index,
-    isData: true,
-    get data () { return part.get('data') },
-    unread,
-    dataPath: part.pathOf('data'),
-    dataSteps: DATA,
-    mediaTypes: mediaTypesOf(part, members, problems),
-    ambiguity: members.version === '0.3' && kind !== 'data' ? NOT_OF_KIND : null
+class UnreadPartView implements PartView {
+  readonly fields: Fields
+  readonly path: string
+  readonly index: number
+  readonly isData = true
+  readonly unread: UnreadValue
+  readonly dataPath: string
+  readonly dataSteps = DATA
+  readonly mediaTypes: readonly StatedMediaType[]
+  readonly ambiguity: string | null
+
+  constructor (part: Fields, { index, unread, kind, known: members }: UnreadPart, problems: FieldProblem[]) {
+    this.fields = part
+    this.path = part.path
+    this.index = index
+    this.unread = unread
+    this.dataPath = part.pathOf('data')
+    this.mediaTypes = mediaTypesOf(part, members, problems)
+    this.ambiguity = members.version === '0.3' && kind !== 'data' ? NOT_OF_KIND : null
+  }
+
+  get data (): unknown {
+    return this.fields.get('data')
   }
 }
 

@@ -165,7 +165,9 @@ function fetchedKeys ({ agent, config: { keys: { url, maxStale } }, log, onKeys 
     }
   })
   return {
+    // eslint-disable-next-line no-restricted-syntax -- one object for each agent
     get current () { return set.current },
+    // eslint-disable-next-line no-restricted-syntax -- one object for each agent
     get problem () { return set.problem },
     started: set.start(),
     refresh: () => set.refresh(),

@@ -64,7 +64,7 @@ function requireCaller (exchange: Exchange, identity: Identity): Result | Promis
     headers: request.headers,
     query: target.query,
     connection: connectionOf(request.socket),
-    get address () { return failingOf(exchange).address },
+    address: () => failingOf(exchange).address,
     metadata: exchange.metadata
   }
   const authenticating = { need, requirement, startedAt: performance.now() }

@@ -4,8 +4,10 @@ import { partSteps, statedTypes } from '#a2a/message/message.js'
 import { memberPath } from '#a2a/fields.js'
 import { normalisePart } from '#a2a/message/normalise.js'
 import type { PartSelectorConfig } from '#config/model/model.js'
+import type { JsonPath } from '#wire/json/edit.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { isObject } from '#wire/json/object.js'
+import type { UnreadValue } from '#wire/json/unread-value.js'
 import type { MediaType, MediaTypePattern } from '#wire/media-type.js'
 import { compileMediaTypePattern, looseMediaType, parseMediaType } from '#wire/media-type.js'
 import type { NameMatch } from '../compile/glob.js'
@@ -50,7 +52,7 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
             selected.push(
               unread === undefined
                 ? { path: isData ? part.dataPath : part.path, typePath, value: part.data, captures, ambiguous, fragment: !isData, at }
-                : { path: part.dataPath, typePath, get value () { return part.data }, unread, captures, ambiguous, fragment: false, at }
+                : new UnreadSelection(part, unread, { typePath, captures, ambiguous, at })
             )
             continue
           }
@@ -71,6 +73,35 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
     return selected
   }
   return { select, needsMessage: true, selectsData: config.dataKey === undefined && steps.length === 0, missing: null }
+}
+
+/**
+ * A part whose data nobody has read. A getter of an object literal instead would keep the part, and with it the body, through young
+ * collections (docs/contributing/benchmarks.md, "Getters").
+ */
+class UnreadSelection implements Selected {
+  readonly path: string
+  readonly typePath: string | null
+  readonly unread: UnreadValue
+  readonly captures: ReadonlyMap<string, string>
+  readonly ambiguous: string | null
+  readonly fragment = false
+  readonly at: JsonPath
+  private readonly part: PartView
+
+  constructor (part: PartView, unread: UnreadValue, match: Pick<Selected, 'typePath' | 'captures' | 'ambiguous' | 'at'>) {
+    this.part = part
+    this.path = part.dataPath
+    this.unread = unread
+    this.typePath = match.typePath
+    this.captures = match.captures
+    this.ambiguous = match.ambiguous
+    this.at = match.at
+  }
+
+  get value (): unknown {
+    return this.part.data
+  }
 }
 
 const MESSAGE = ['message'] as const

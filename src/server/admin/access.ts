@@ -140,7 +140,7 @@ export class AdminAccess {
     // Behind a trusted proxy, the clients have addresses of their own.
     const address = clientIp(request.headers, request.socket.remoteAddress, rules.trusted)
     const failing = { address, agent: REALM }
-    const presented = { ...credential, connection: connectionOf(request.socket), address }
+    const presented = { ...credential, connection: connectionOf(request.socket), address: () => address }
     const isThrottled = (pending?: number): boolean => this.throttle.isThrottled(failing, performance.now(), pending)
     const outcome = await identity.authenticator.authenticate(presented, rules.requirement, Date.now(), isThrottled)
     if (outcome.kind === 'caller') return allows(rules, outcome.principal)
