@@ -49,10 +49,14 @@ export async function closedSample (bench: Bench, party: Party, call: Call): Pro
  * Load before a measurement that does not count, in seconds. V8 discards optimized code while the other parties have their turns: after
  * 10 s without calls, the first second of calls takes 2.5 to 3.2 times as much CPU, and the third 1.2 to 1.6 times (29 November 2026).
  */
-export const SETTLE_SECONDS = 2
+const SETTLE_SECONDS = 2
 
+/** @returns the settings for such load */
+export const settling = (bench: Bench, seconds = SETTLE_SECONDS): Bench => bench.quick ? bench : { ...bench, seconds }
+
+/** Sends load that does not count to a proxy. */
 export async function settle (bench: Bench, party: Party, call: Call, seconds = SETTLE_SECONDS): Promise<void> {
-  if (party.pids.length > 0) await closedSample({ ...bench, seconds: bench.quick ? bench.seconds : seconds }, party, call)
+  if (party.pids.length > 0) await closedSample(settling(bench, seconds), party, call)
 }
 
 /** The figures of `closedSample`, measured after load that does not count. */

@@ -9,7 +9,7 @@ import { startGrpcAgent, startGrpcGateway, startGrpcJsProxy, startHttp2Proxy } f
 import type { Party } from '../parties/party.js'
 import { cpuSeconds, stop, which } from '../processes.js'
 import type { Row, Sample } from '../results.js'
-import { SETTLE_SECONDS } from './closed.js'
+import { settling } from './closed.js'
 
 interface Work {
   readonly name: string
@@ -47,7 +47,7 @@ export const GRPC: Case = {
         bench.say(`grpc, ${work.name}: warming up`)
         for (const party of parties) await warm(bench, agent, party, work)
         const rows = await interleave(bench, `grpc, ${work.name}`, subjects(parties), async party => {
-          await sample({ ...bench, seconds: bench.quick ? bench.seconds : SETTLE_SECONDS }, agent, party, work)
+          await sample(settling(bench), agent, party, work)
           return await sample(bench, agent, party, work)
         })
         tables.push({ work: work.name, rows })
