@@ -114,6 +114,9 @@ const ROWS: readonly (readonly [schema: object | boolean, accepted: readonly str
   [{ not: { type: 'string' } }, ['1', '{}', 'null'], ['"a"', 'tru', '']],
   [{ type: 'string', not: { enum: ['a', 'b'] } }, ['"c"', '""'], ['"a"', '"\\u0061"', '"\\u0063"', '1']],
   [{ not: { required: ['a'] } }, ['{"b":1}', '{}'], ['1', '{"a":1}', '{"b":1,"b":1}', '{"\\u0061":1}']],
+  [{ not: { properties: { a: true }, additionalProperties: false } }, ['{"b":1}', '{"a":1,"b":1}'], ['{"a":1}', '{}', '1', '{"\\u0061":1}']],
+  [{ oneOf: [{ type: 'object', properties: { a: true }, additionalProperties: false }, { type: 'object', maxProperties: 1 }] },
+    ['{"b":1}'], ['{"a":1}', '{"\\u0061":1}', '{"a":1,"b":1}']],
   [{ if: { properties: { k: { const: 'x' } }, required: ['k'] }, then: { required: ['v'] }, else: { required: ['w'] } },
     ['{"k":"x","v":1}', '{"k":"y","w":1}', '{"w":1}', '1'], ['{"k":"x","w":1}', '{"k":"y","v":1}', '{"k":"x","v":1,"k":"y"}', '{"k":"\\u0078","w":1,"v":1}']],
   [{ then: false }, ['1'], []],
@@ -197,6 +200,7 @@ t.test('schemas without a program', async t => {
     { enum: Object.keys(many) }, { const: {} }, { multipleOf: 0.01 }, { minLength: 2 ** 30 }, { properties: many },
     { $ref: '#' }, { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } }, { $ref: 'other.json' }, { $ref: '#name' },
     { $ref: '#/$defs/a', $defs: { a: { $id: 'x' } } }, { properties: { '\ud800': {} } }, { required: ['__proto__'] },
+    { properties: { 'a"b': {} } }, { properties: { 'a\\b': {} } }, { required: ['line\nline'] }, { properties: { 'a\\': {} } },
     { items: { $schema: 'https://json-schema.org/draft/2020-12/schema' } }, { minimum: true }, null, 7
   ]) t.equal(programOf(schema), null, JSON.stringify(schema))
   let deep: object = {}

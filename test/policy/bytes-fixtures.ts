@@ -4,8 +4,10 @@ import type { Random } from '../fuzz/engine/random.js'
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 
 const NAMES = [
-  'id', 'name', 'a longer name', 'quantity', 'é', 'constructor', '', 'a"b', 'sku', 'exactly8', 'sixteen letters!', 'a name of more than sixteen letters'
+  'id', 'name', 'a longer name', 'quantity', 'é', 'constructor', '', 'sku', 'exactly8', 'sixteen letters!', 'a name of more than sixteen letters'
 ]
+/** Texts have these names only with escapes. */
+const ESCAPED_NAMES = ['a"b', 'a\\', 'a\nb', 'a\\u0062']
 const TEXTS = [
   '', 'a', 'row 1', 'ünï', '😀', '😀😀', 'a text with "quotes"', 'line\nline', 'exactly sixteen!', 'more than sixteen characters of text', 'red', 'green',
   '2026-11-28', '2024-02-29', '2026-02-29', '2026-11-28T12:30:59Z', '2026-11-28t23:59:60+00:00', 'SKU-1234', 'é-1', 'a@example.com',
@@ -84,7 +86,7 @@ function besideKeywords (random: Random, depth: number, schema: Record<string, J
       { type: random.pick(['string', 'number', 'object', 'array']) }, { const: random.pick<Json>([...NUMBERS, ...TEXTS]) }, { required: [name] },
       { properties: { [name]: { const: random.pick<Json>([...NUMBERS, ...TEXTS]) } }, required: [name] }, { maxLength: 5 }, { minimum: 3 },
       { pattern: random.pick(PATTERNS) }, { format: random.pick(FORMATS) }, { maxItems: 1 }, { items: { type: 'integer' }, uniqueItems: true },
-      { properties: { [name]: false } }, true, false
+      { properties: { [name]: false } }, { properties: { [name]: true }, additionalProperties: false }, true, false
     ])
   }
   switch (random.pick(['not', 'if', 'anyOf', 'oneOf', 'allOf', '$ref'])) {
@@ -102,6 +104,7 @@ function besideKeywords (random: Random, depth: number, schema: Record<string, J
 
 function objectKeywords (random: Random, depth: number, schema: Record<string, Json>): void {
   const names = random.shuffled(NAMES).slice(0, random.below(6))
+  if (random.chance(25)) names.push(random.pick(ESCAPED_NAMES))
   schema.properties = Object.fromEntries(names.map(name => [name, subschema(random, depth - 1, false)]))
   if (random.chance(2)) schema.required = names.filter(() => random.chance(2))
   if (random.chance(12)) schema.required = [random.pick(NAMES)]
@@ -145,14 +148,16 @@ function objectFor (random: Random, root: Json, schema: Record<string, Json>, de
     const isRequired = (required as Json[]).includes(name)
     if (isRequired ? !random.chance(30) : !random.chance(4)) found.push([name, documentFor(random, root, one, depth + 1)])
   }
-  if (random.chance(more === false ? 30 : 3)) found.push([random.pick(NAMES), documentFor(random, root, more ?? true, depth + 1)])
+  if (random.chance(more === false ? 30 : 3)) found.push([anyName(random), documentFor(random, root, more ?? true, depth + 1)])
   return Object.fromEntries(random.chance(4) ? random.shuffled(found) : found)
 }
+
+const anyName = (random: Random): string => random.pick(random.chance(12) ? ESCAPED_NAMES : NAMES)
 
 function anyValue (random: Random, depth: number): Json {
   if (depth < 3 && random.chance(4)) return Array.from({ length: random.below(4) }, () => anyValue(random, depth + 1))
   if (depth < 3 && random.chance(4)) {
-    return Object.fromEntries(Array.from({ length: random.below(4) }, () => [random.pick(NAMES), anyValue(random, depth + 1)]))
+    return Object.fromEntries(Array.from({ length: random.below(4) }, () => [anyName(random), anyValue(random, depth + 1)]))
   }
   return random.pick<Json>([...NUMBERS, ...TEXTS, true, false, null])
 }

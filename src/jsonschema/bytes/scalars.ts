@@ -159,7 +159,7 @@ function optionalNumber (value: unknown): number | undefined {
 }
 
 /** The bytes of a text. A half of a surrogate pair has no bytes in UTF-8. */
-export function wellFormed (text: string): Buffer {
+function wellFormed (text: string): Buffer {
   const bytes = Buffer.from(text)
   if (bytes.toString() !== text) throw UNSUPPORTED
   return bytes
