@@ -45,6 +45,8 @@ export function replaceKeywords (ajv: AnyAjv): void {
     const multiple = cxt.gen.scopeValue('func', { ref: isMultiple, code: _`keywords.isMultiple` })
     cxt.pass(_`${multiple}(${cxt.data}, ${cxt.schemaCode})`)
   }, { message: ({ schemaCode }) => str`must be a multiple of ${schemaCode}` })
+  // Where Ajv stops at the first error, it takes a missing member with the empty name for none.
+  for (const keyword of ['required', 'dependentRequired', 'dependencies']) validateEmptyName(ajv, keyword)
   if (ajv.RULES.all.unevaluatedProperties !== undefined) {
     ajv.removeKeyword('unevaluatedProperties')
     ajv.addKeyword(unevaluatedProperties())
@@ -59,6 +61,26 @@ function replace (ajv: AnyAjv, keyword: string, code: (cxt: KeywordCxt) => void,
   const definition = rule.definition as CodeKeywordDefinition
   definition.code = code
   if (error !== undefined) definition.error = error
+}
+
+/** Adds a test of the empty name to a keyword that requires members: of all objects, or of objects with another member. */
+function validateEmptyName (ajv: AnyAjv, keyword: string): void {
+  const { _ } = codegen()
+  const rule = ajv.RULES.all[keyword]
+  if (typeof rule !== 'object') return
+  const definition = rule.definition as CodeKeywordDefinition
+  const { code } = definition
+  definition.code = cxt => {
+    const { data, gen } = cxt
+    const lists: [string | undefined, unknown][] = keyword === 'required' ? [[undefined, cxt.schema]] : Object.entries(cxt.schema as object)
+    for (const [property, names] of lists) {
+      if (cxt.it.allErrors === true || !Array.isArray(names) || !names.includes('')) continue
+      const hasOwn = gen.scopeValue('func', { ref: Object.hasOwn, code: _`Object.hasOwn` })
+      cxt.setParams({ missingProperty: '', property, depsCount: 1, deps: '' })
+      cxt.pass(property === undefined ? _`${hasOwn}(${data}, "")` : _`!${hasOwn}(${data}, ${property}) || ${hasOwn}(${data}, "")`)
+    }
+    code(cxt)
+  }
 }
 
 /** Ajv's constant for a property that is given as a string. */

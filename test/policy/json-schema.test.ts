@@ -26,6 +26,21 @@ const refused = (schema: unknown): { pointer: string, message: string } => {
 const violations = (schema: unknown, value: unknown): readonly DataViolation[] => compiled(schema).validate(json(value)) ?? []
 const valid = (schema: unknown, value: unknown): boolean => violations(schema, value).length === 0
 
+t.test('a member with the empty name is required as any other', async t => {
+  const row = (schema: object, accepted: readonly object[], rejected: readonly object[]): void => {
+    for (const value of accepted) t.same(violations(schema, value), [], `${JSON.stringify(schema)} accepts ${JSON.stringify(value)}`)
+    for (const value of rejected) t.equal(valid(schema, value), false, `${JSON.stringify(schema)} rejects ${JSON.stringify(value)}`)
+  }
+  row({ required: [''] }, [{ '': 1 }], [{}, { a: 1 }])
+  row({ required: ['', 'a'], maxProperties: 2 }, [{ '': 1, a: 1 }], [{ '': 1 }, { a: 1 }, { '': 1, a: 1, b: 1 }])
+  row({ not: { required: [''] } }, [{}, { a: 1 }], [{ '': 1 }])
+  row({ if: { required: [''] }, then: false }, [{}], [{ '': 1 }])
+  row({ anyOf: [{ required: [''] }, { required: ['a'] }] }, [{ '': 1 }, { a: 1 }], [{}])
+  row({ not: { dependentRequired: { constructor: ['', 'a'] } } }, [{ constructor: 1 }, { constructor: 1, '': 1 }], [{}, { constructor: 1, '': 1, a: 1 }])
+  row({ $schema: D07, not: { dependencies: { a: [''], b: false } } }, [{ a: 1 }, { b: 1 }], [{}, { a: 1, '': 1 }])
+  t.same(violations({ required: [''] }, { a: 1 }), [{ path: '[""]', message: 'is required' }])
+})
+
 t.test('each draft by its $schema, 2020-12 if it is absent', async t => {
   const tuple07 = { items: [{ type: 'string' }], additionalItems: false }
   const tuple20 = { prefixItems: [{ type: 'string' }], items: false }

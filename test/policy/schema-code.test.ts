@@ -125,6 +125,8 @@ const SCHEMAS: readonly unknown[] = [
   { unevaluatedItems: false, prefixItems: [true] },
   { required: ['a'] },
   { required: ['constructor'] },
+  { required: ['', 'a'] },
+  { dependentRequired: { a: [''] } },
   { properties: { a: { type: 'integer' }, constructor: false } },
   { patternProperties: { '^x-': { type: 'string' } }, additionalProperties: { type: 'integer' } },
   { additionalProperties: false, properties: { a: true } },
