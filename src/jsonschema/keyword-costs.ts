@@ -57,15 +57,14 @@ const LOOPS: Readonly<Record<string, number>> = {
 }
 
 /** Keywords that compare the number itself. */
-const COMPARING: ReadonlySet<string> = new Set([
-  'minimum',
-  'maximum',
-  'exclusiveMinimum',
-  'exclusiveMaximum',
-  'multipleOf',
-  'enum',
-  'const'
-])
+const COMPARING: ReadonlySet<string> = new Set(['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'])
+
+/** `enum` and `const` compare the number with another number only: a difference of types is certain. */
+function comparesNumbers (keyword: string, { schema }: KeywordCxt): boolean {
+  if (keyword === 'const') return typeof schema === 'number'
+  if (keyword === 'enum') return (schema as readonly unknown[]).some(value => typeof value === 'number')
+  return COMPARING.has(keyword)
+}
 
 function perMember ({ schema }: KeywordCxt, each = EACH): number {
   // Ajv also iterates over the lists of dependencies.
@@ -107,7 +106,7 @@ export function wrapWithCost (ajv: AnyAjv, keyword: string): void {
     clipKeys(it)
     const costCode = cost(cxt)
     gen.code(_`${stepName(cxt)}(${typeof costCode === 'number' ? costCode * times : _`(${costCode}) * ${times}`})`)
-    if (COMPARING.has(keyword)) exactOnly(cxt)
+    if (comparesNumbers(keyword, cxt)) exactOnly(cxt)
     if (it.opts.unevaluated === true) chargeMerges(cxt)
     const each = LOOPS[keyword]
     if (each === undefined) code.call(definition, cxt, ruleType)

@@ -3,6 +3,7 @@ import t from 'tap'
 import { inexactConstant } from '#a2a/inexact-constants.js'
 import type { PolicyConfig, RuleConfig } from '#config/model/model.js'
 import { readYaml } from '#config/yaml/document.js'
+import { withBudget } from '#jsonschema/evaluation.js'
 import { compileSchema } from '#jsonschema/schema.js'
 import { isExact } from '#wire/json/number.js'
 import { parseStrict } from '#wire/json/json.js'
@@ -92,6 +93,22 @@ function dataOf (keyword: string, token: string): string {
       ? `[${token}]`
       : token
 }
+
+t.test('a number that cannot be compared exactly differs from each value of another type', async t => {
+  // Data with an infinite number conforms to no schema.
+  for (const token of INEXACT.filter(token => Number.isFinite(Number(token)))) {
+    const parsed = parseStrict(Buffer.from(`{"n":${token}}`), { depth: 64, members: 1_000 })
+    const conforms = (n: object): boolean | null => {
+      const compiled = compileSchema({ properties: { n } })
+      return parsed.ok && compiled.ok ? withBudget(parsed.inexact ?? null, () => compiled.schema.matches(parsed.value)) : null
+    }
+    for (const schema of [{ not: { const: 'a' } }, { not: { enum: ['a', null, { n: 1 }] } }, { not: { const: [1] } }]) {
+      t.equal(conforms(schema), true, `${token} ${JSON.stringify(schema)}`)
+    }
+    for (const schema of [{ const: 'a' }, { enum: ['a', true] }]) t.equal(conforms(schema), false, `${token} ${JSON.stringify(schema)}`)
+    for (const schema of [{ const: 7 }, { not: { enum: ['a', 7] } }]) t.equal(conforms(schema), null, `${token} ${JSON.stringify(schema)}`)
+  }
+})
 
 t.test('schemas: keywords, tokens, requests and responses', async t => {
   const wrong: string[] = []
