@@ -2,6 +2,8 @@
 import { once } from 'node:events'
 import type { ClientHttp2Session, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2'
 import { connect } from 'node:http2'
+import { connect as connectSocket } from 'node:net'
+import type { Socket } from 'node:net'
 
 export const SEND_MESSAGE = '/lf.a2a.v1.A2AService/SendMessage'
 
@@ -45,9 +47,13 @@ export class RawGrpc {
     this.session = session
   }
 
-  /** @param address `127.0.0.1:PORT` */
-  static async to (address: string): Promise<RawGrpc> {
-    const session = connect(`http://${address}`)
+  /**
+   * @param address `127.0.0.1:PORT`
+   * @param from address of the client
+   */
+  static async to (address: string, from = '127.0.0.1'): Promise<RawGrpc> {
+    const createConnection = ({ hostname, port }: URL): Socket => connectSocket({ host: hostname, port: Number(port), localAddress: from })
+    const session = connect(`http://${address}`, { createConnection })
     session.on('error', () => {})
     await once(session, 'connect')
     return new RawGrpc(session)
