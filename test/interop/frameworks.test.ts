@@ -92,6 +92,12 @@ function comparable (story: ForeignStory): unknown {
   return JSON.parse(text)
 }
 
+/** The agents end their tasks by themselves, so a cancellation comes too late or not, in both stories. */
+function isRaced (story: ForeignStory, operation: Operation): boolean {
+  const { value, error } = story[operation] ?? {}
+  return operation === 'cancel' && (value !== undefined || error?.startsWith('TaskNotCancelableError') === true)
+}
+
 const table: string[] = []
 
 t.before(async () => { await programs('py-1') })
@@ -121,7 +127,9 @@ for (const { name, requirements, path = '', works, warning } of FRAMEWORKS) {
     for (const operation of works) t.ok(direct[operation]?.value, `${operation} works without the gateway: ${direct[operation]?.error ?? ''}`)
     const same: string[] = []
     for (const operation of Object.keys(direct) as Operation[]) {
-      const [one, other] = [direct, through].map(story => comparable({ [operation]: story[operation] ?? {} }))
+      const [one, other] = [direct, through].map(story =>
+        comparable({ [operation]: isRaced(story, operation) ? {} : story[operation] ?? {} })
+      )
       t.same(other, one, `${operation}: the same through the gateway`)
       same.push(`${operation} ${isDeepStrictEqual(one, other) ? '=' : 'DIFFERS'}${direct[operation]?.error === undefined ? '' : ' (an error)'}`)
     }
