@@ -41,6 +41,7 @@ const STEPS = [
   ['hostile floods on every listener', 'node', ['dist/test/hostile/flood.js', `--seconds=${flood}`, `--seed=${seed}`]],
   ['calls and streams through Envoy', 'node', ['dist/bench/soak-envoy.js', '--calls=50000', '--streams=1000']],
   ['conformance of proxies: this gateway, Envoy, nginx and others', 'node', ['dist/test/conform/publish/publish.js', '--check']],
+  ['JSON Schema: this gateway and another validator', 'node', ['dist/test/interop/json-schema.test.js']],
   ['agent frameworks behind the gateway', 'node', ['dist/test/interop/frameworks.test.js']],
   ['documentation site', 'node', ['scripts/site/build.mjs', '--check']],
   ['benchmarks, quick', 'node', ['dist/bench/main.js', '--quick', '--out=dist/bench-nightly']]

@@ -10,8 +10,8 @@ import { errorText } from './error-text.js'
 import { InexactNumber, inexactPath, infinitePath, MAX_STEPS, NOT_EXACT, stepsLeft, TooManySteps, withSteps } from './evaluation.js'
 import { metaProblem } from './meta-schema.js'
 import { Patterns } from './regexp.js'
-import type { SchemaProblem } from './lint.js'
-import { lintSchema } from './lint.js'
+import type { Role, SchemaProblem } from './lint.js'
+import { lintSchema, roleOf } from './lint.js'
 import { parsePointer } from '#wire/json/pointer.js'
 import { isObject } from '#wire/json/object.js'
 
@@ -89,10 +89,25 @@ export function validatorOf (compile: (allErrors: boolean) => ValidateFunction):
 
 /** @param ajv a new instance per schema: the `$id` of one agent can neither clash with that of another nor be reached from it */
 export function compileWith (ajv: Ajv, schema: object, documents: ReadonlyMap<string, unknown> = NO_DOCUMENTS): ValidateFunction {
-  for (const [uri, document] of documents) ajv.addSchema(document as AnySchema, uri)
-  const validate = ajv.compile(schema)
+  for (const [uri, document] of documents) ajv.addSchema(withoutNullable(document) as AnySchema, uri)
+  const validate = ajv.compile(withoutNullable(schema) as AnySchema)
   if ('$async' in validate && validate.$async === true) throw new Error('asynchronous schemas are not supported')
   return validate
+}
+
+/**
+ * Leaves out `nullable`, which is a keyword of OpenAPI 3.0 and an annotation in JSON Schema. Ajv accepts null beside it, and rejects a
+ * schema that has it without `type`. Values of other unknown keywords may be schemas too: references can lead there.
+ */
+function withoutNullable (schema: unknown, role: Role = 'schema'): unknown {
+  if (role === 'schema' && !JSON.stringify(schema).includes('"nullable"')) return schema
+  if (typeof schema !== 'object' || schema === null || role === 'constant') return schema
+  if (Array.isArray(schema)) return schema.map(element => withoutNullable(element))
+  const areNames = role === 'map' || role === 'patterns'
+  const members = areNames ? Object.entries(schema) : Object.entries(schema).filter(([key]) => key !== 'nullable')
+  const roleBelow = (key: string, value: unknown): Role =>
+    areNames ? 'schema' : key === 'dependentRequired' ? 'map' : roleOf(key, value)
+  return Object.fromEntries(members.map(([key, value]) => [key, withoutNullable(value, roleBelow(key, value))]))
 }
 
 /**

@@ -23,7 +23,7 @@ const PATTERNS = [
 const FORMATS = ['date', 'date-time', 'time', 'email', 'ipv4', 'uri', 'uuid', 'duration', 'hostname', 'byte', 'int32', 'int64', 'double', 'none']
 /** Keywords that no program has. */
 const OTHERS: readonly (readonly [string, Json])[] = [
-  ['patternProperties', { '^n': { type: 'string' } }], ['propertyNames', { maxLength: 4 }], ['contains', { type: 'string' }], ['nullable', true]
+  ['patternProperties', { '^n': { type: 'string' } }], ['propertyNames', { maxLength: 4 }], ['contains', { type: 'string' }]
 ]
 
 /** A schema. Most of its keywords are those that programs have. */
@@ -69,7 +69,7 @@ function subschema (random: Random, depth: number, root: boolean): Json {
   if (!root && random.chance(5)) besideKeywords(random, depth, schema)
   if (random.chance(20)) schema.const = random.pick<Json>([...NUMBERS, ...TEXTS, true, null, {}, []])
   if (random.chance(5)) schema.description = 'a description'
-  if (random.chance(25)) schema['x-note'] = {}
+  if (random.chance(25)) schema[random.pick(['x-note', 'nullable'])] = random.chance(2)
   if (random.chance(25)) {
     const [keyword, value] = random.pick(OTHERS)
     schema[keyword] = value

@@ -26,6 +26,21 @@ const refused = (schema: unknown): { pointer: string, message: string } => {
 const violations = (schema: unknown, value: unknown): readonly DataViolation[] => compiled(schema).validate(json(value)) ?? []
 const valid = (schema: unknown, value: unknown): boolean => violations(schema, value).length === 0
 
+t.test('nullable, a keyword of OpenAPI, is an annotation', async t => {
+  const rows: [object, boolean][] = [
+    [{ nullable: true }, true], [{ type: 'string', nullable: true }, false], [{ enum: ['a'], nullable: true }, false],
+    [{ type: ['string', 'null'], nullable: false }, true], [{ type: 'string', nullable: 'yes' }, false],
+    [{ $ref: '#/components/a', components: { a: { type: 'string', nullable: true } } }, false],
+    [{ anyOf: [{ type: 'null' }], nullable: true }, true], [{ $schema: D07, type: 'string', nullable: true }, false]
+  ]
+  for (const [schema, isNullValid] of rows) t.equal(valid(schema, null), isNullValid, JSON.stringify(schema))
+  const named = { type: 'object', properties: { nullable: { type: 'string', nullable: true } }, required: ['nullable'], additionalProperties: false }
+  t.same([{ nullable: 'a' }, { nullable: null }, {}].map(value => valid(named, value)), [true, false, false], 'a member may have this name')
+  t.same([{ nullable: true }, {}].map(value => valid({ const: { nullable: true } }, value)), [true, false], 'and a constant')
+  const dependent = { dependentRequired: { nullable: ['a'] }, nullable: true }
+  t.same([{ nullable: 1 }, { nullable: 1, a: 1 }].map(value => valid(dependent, value)), [false, true], 'and a member that requires others')
+})
+
 t.test('a member with the empty name is required as any other', async t => {
   const row = (schema: object, accepted: readonly object[], rejected: readonly object[]): void => {
     for (const value of accepted) t.same(violations(schema, value), [], `${JSON.stringify(schema)} accepts ${JSON.stringify(value)}`)

@@ -38,8 +38,8 @@ const MAX_MEMBERS = 64
 
 /** Keywords that accept everything. Names that begin with `x-` do so too. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([
-  '$comment', '$defs', 'contentEncoding', 'contentMediaType', 'default', 'definitions', 'deprecated', 'description', 'examples', 'readOnly',
-  'title', 'writeOnly'
+  '$comment', '$defs', 'contentEncoding', 'contentMediaType', 'default', 'definitions', 'deprecated', 'description', 'examples', 'nullable',
+  'readOnly', 'title', 'writeOnly'
 ])
 const ASSERTIONS: ReadonlySet<string> = new Set([
   'additionalProperties', 'const', 'enum', 'exclusiveMaximum', 'exclusiveMinimum', 'format', 'items', 'maxItems', 'maxLength', 'maxProperties',
