@@ -54,33 +54,42 @@ export function replaceKeywords (ajv: AnyAjv): void {
   for (const keyword of Object.keys(ajv.RULES.all)) wrapWithCost(ajv, keyword)
 }
 
-/** Replaces the code of a keyword and keeps its error messages. */
-function replace (ajv: AnyAjv, keyword: string, code: (cxt: KeywordCxt) => void, error?: CodeKeywordDefinition['error']): void {
+type KeywordCode = (cxt: KeywordCxt) => void
+
+/** Replaces the code of a keyword and keeps its error messages. @param code also receives the code of Ajv */
+function replace (
+  ajv: AnyAjv,
+  keyword: string,
+  code: (cxt: KeywordCxt, ofAjv: KeywordCode) => void,
+  error?: CodeKeywordDefinition['error']
+): void {
   const rule = ajv.RULES.all[keyword]
   if (typeof rule !== 'object') return
   const definition = rule.definition as CodeKeywordDefinition
-  definition.code = code
+  const ofAjv: KeywordCode = definition.code
+  definition.code = cxt => { code(cxt, ofAjv) }
   if (error !== undefined) definition.error = error
 }
 
 /** Adds a test of the empty name to a keyword that requires members: of all objects, or of objects with another member. */
 function validateEmptyName (ajv: AnyAjv, keyword: string): void {
   const { _ } = codegen()
-  const rule = ajv.RULES.all[keyword]
-  if (typeof rule !== 'object') return
-  const definition = rule.definition as CodeKeywordDefinition
-  const { code } = definition
-  definition.code = cxt => {
-    const { data, gen } = cxt
-    const lists: [string | undefined, unknown][] = keyword === 'required' ? [[undefined, cxt.schema]] : Object.entries(cxt.schema as object)
+  replace(ajv, keyword, (cxt, ofAjv) => {
+    const { data, it, schema } = cxt
+    const lists: [string | undefined, unknown][] = keyword === 'required' ? [[undefined, schema]] : Object.entries(schema as object)
     for (const [property, names] of lists) {
-      if (cxt.it.allErrors === true || !Array.isArray(names) || !names.includes('')) continue
-      const hasOwn = gen.scopeValue('func', { ref: Object.hasOwn, code: _`Object.hasOwn` })
+      if (it.allErrors === true || !Array.isArray(names) || !names.includes('')) continue
+      const hasOwn = hasOwnIn(cxt)
       cxt.setParams({ missingProperty: '', property, depsCount: 1, deps: '' })
       cxt.pass(property === undefined ? _`${hasOwn}(${data}, "")` : _`!${hasOwn}(${data}, ${property}) || ${hasOwn}(${data}, "")`)
     }
-    code(cxt)
-  }
+    ofAjv(cxt)
+  })
+}
+
+function hasOwnIn ({ gen }: KeywordCxt): Name {
+  const { _ } = codegen()
+  return gen.scopeValue('func', { ref: Object.hasOwn, code: _`Object.hasOwn` })
 }
 
 /** Ajv's constant for a property that is given as a string. */
@@ -118,7 +127,7 @@ function unevaluatedProperties (): CodeKeywordDefinition {
         if (allErrors !== true) gen.if(_`!${valid}`, () => gen.break())
       }
       if (props instanceof Name) {
-        const hasOwn = gen.scopeValue('func', { ref: Object.hasOwn, code: _`Object.hasOwn` })
+        const hasOwn = hasOwnIn(cxt)
         gen.if(_`${props} !== true`, () =>
           gen.forIn('key', data, key => {
             gen.if(_`!${props} || !${hasOwn}(${props}, ${key})`, () => check(key))

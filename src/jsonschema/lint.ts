@@ -42,8 +42,8 @@ const ONE = new Set([
 ])
 /** Keywords whose value is a list of schemas. */
 const SCHEMA_LIST_KEYWORDS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
-/** Keywords whose value maps names to schemas. */
-const MAP = new Set(['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties', 'dependencies'])
+/** Keywords whose value maps names to schemas, or to lists of names. */
+const MAP = new Set(['$defs', 'definitions', 'dependentRequired', 'dependentSchemas', 'patternProperties', 'properties', 'dependencies'])
 /** Keywords that store subschemas without applying them. A stored schema costs nothing until it is referenced. */
 const STORED = new Set(['$defs', 'definitions'])
 

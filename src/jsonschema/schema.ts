@@ -99,15 +99,19 @@ export function compileWith (ajv: Ajv, schema: object, documents: ReadonlyMap<st
  * Leaves out `nullable`, which is a keyword of OpenAPI 3.0 and an annotation in JSON Schema. Ajv accepts null beside it, and rejects a
  * schema that has it without `type`. Values of other unknown keywords may be schemas too: references can lead there.
  */
-function withoutNullable (schema: unknown, role: Role = 'schema'): unknown {
-  if (role === 'schema' && !JSON.stringify(schema).includes('"nullable"')) return schema
-  if (typeof schema !== 'object' || schema === null || role === 'constant') return schema
-  if (Array.isArray(schema)) return schema.map(element => withoutNullable(element))
+function withoutNullable (schema: unknown): unknown {
+  return JSON.stringify(schema).includes('"nullable"') ? filtered(schema, 'schema') : schema
+}
+
+function filtered (value: unknown, role: Role): unknown {
+  if (typeof value !== 'object' || value === null || role === 'constant') return value
+  if (Array.isArray(value)) return value.map(element => filtered(element, 'schema'))
   const areNames = role === 'map' || role === 'patterns'
-  const members = areNames ? Object.entries(schema) : Object.entries(schema).filter(([key]) => key !== 'nullable')
-  const roleBelow = (key: string, value: unknown): Role =>
-    areNames ? 'schema' : key === 'dependentRequired' ? 'map' : roleOf(key, value)
-  return Object.fromEntries(members.map(([key, value]) => [key, withoutNullable(value, roleBelow(key, value))]))
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => areNames || key !== 'nullable')
+      .map(([key, child]) => [key, filtered(child, areNames ? 'schema' : roleOf(key, child))])
+  )
 }
 
 /**
